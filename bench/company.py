@@ -18,7 +18,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.features.transfer.files import FileSource
-from comptoir.features.transfer.load import Loader, LoadReport
+from comptoir.features.transfer.load import LoadReport, load_source
 from comptoir.store.migration import migrate
 from comptoir.store.store import Store
 from comptoir.store.urls import SQLITE
@@ -116,9 +116,8 @@ async def load_all(store: Store, company: Company, files: Mapping[str, Path]) ->
 
 async def load(store: Store, company: Company, name: str, path: Path) -> LoadReport:
     """Load a file into an entity set of a company."""
-    loader = Loader(store, company, _in_silence)
-    entity_set = store.statements.model.by_name[name]
-    return await loader.load(FileSource(path), entity_set, keep_good=False)
+    entity_set, source = store.statements.model.by_name[name], FileSource(path)
+    return await load_source(store, company, source, entity_set, _in_silence, keep_good=False)
 
 
 def _in_silence(_stage: str, _done: int, _total: int) -> None:

@@ -9,7 +9,7 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.features.transfer.files import FileSource
-from comptoir.features.transfer.load import Loader
+from comptoir.features.transfer.load import load_source
 from comptoir.response.response import Response
 from comptoir.service import Service
 from postgres.conftest import Served
@@ -129,8 +129,8 @@ async def written_beside(company: Company, settings: Settings, path: Path) -> Re
             written.append(asyncio.ensure_future(service.handle(item)))
 
     try:
-        loader = Loader(loading, company.stored, begin)
-        await loader.load(FileSource(path), MODEL.by_name[AGENTS], keep_good=False)
+        agents, source = MODEL.by_name[AGENTS], FileSource(path)
+        await load_source(loading, company.stored, source, agents, begin, keep_good=False)
         return await written[0]
     finally:
         await loading.close()

@@ -13,7 +13,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
 from comptoir.features.transfer.copy import Copy
 from comptoir.features.transfer.files import FileSource
-from comptoir.features.transfer.load import Loader
+from comptoir.features.transfer.load import load_source
 from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.store import Statistics
 from comptoir.store.store import MANY_ROWS
@@ -55,9 +55,9 @@ def load(company: Company, folder: Path, rows: int) -> None:
     async def work(settings: Settings, stored: StoredCompany) -> None:
         store = open_store(settings)
         try:
-            loader = Loader(store, stored, lambda *_: None)
-            report = await loader.load(
-                agents_in(folder, rows), MODEL.by_name[AGENTS], keep_good=False
+            agents, source = MODEL.by_name[AGENTS], agents_in(folder, rows)
+            report = await load_source(
+                store, stored, source, agents, lambda *_: None, keep_good=False
             )
             assert report.inserted == rows
         finally:
@@ -169,10 +169,8 @@ def test_a_copy_refreshes_statistics(
         source, target = open_store(here), open_store(there)
         try:
             stored = await source.create_company(company.id.replace("-4", "-5", 1), "Copied")
-            loader = Loader(source, stored, lambda *_: None)
-            await loader.load(
-                agents_in(tmp_path, MANY_ROWS), MODEL.by_name[AGENTS], keep_good=False
-            )
+            agents, file = MODEL.by_name[AGENTS], agents_in(tmp_path, MANY_ROWS)
+            await load_source(source, stored, file, agents, lambda *_: None, keep_good=False)
             await Copy(source, target, stored, lambda *_: None).run(restart=False)
         finally:
             await source.close()

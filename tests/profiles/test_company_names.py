@@ -12,7 +12,7 @@ import pytest
 from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from comptoir.errors import messages
-from comptoir.features.business_central import routes
+from comptoir.features.business_central import feature
 from support.client import page
 from support.companies import Company
 from support.databases import run_sql
@@ -47,13 +47,13 @@ def company(service: Service) -> Company:
 def test_an_unknown_name_is_looked_up_again_after_a_moment(
     service: Service, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(routes, "COMPANY_CACHE_SECONDS", 3_600)
+    monkeypatch.setattr(feature, "COMPANY_CACHE_SECONDS", 3_600)
     here = replace(company, root=f"{ORIGIN}/BC/ODataV4/Company('Later')")
     long = replace(company, root=f"{ORIGIN}/BC/ODataV4/Company('{'a' * 5_000}')")
     assert here.get(AGENTS).status_code == long.get(AGENTS).status_code == 404
     service.new_company("Later")
     assert here.get(AGENTS).status_code == 404
-    monkeypatch.setattr(routes, "monotonic", lambda: monotonic() + 3_600)
+    monkeypatch.setattr(feature, "monotonic", lambda: monotonic() + 3_600)
     assert here.get(AGENTS).status_code == 200
 
 

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 from comptoir.features.rehearsal.documents import parse_header, parse_rule, parse_rules
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.faults.fault import Candidate, Stage
-from comptoir.features.rehearsal.rule_state import MOST_COUNTS, RuleState, ShiftedClock, fraction
-from comptoir.features.rehearsal.rules import PRESETS, Rule, path_matches
+from comptoir.features.rehearsal.rules import (
+    MOST_COUNTS,
+    PRESETS,
+    Rule,
+    RuleState,
+    ShiftedClock,
+    fraction,
+    path_matches,
+)
 from support.together import together
 
 SETS = ("contactsExt", "itemsExt")

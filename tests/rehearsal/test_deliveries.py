@@ -9,7 +9,7 @@ import pytest
 from comptoir.auth.tokens import Scope
 from comptoir.features.notifications import feature
 from comptoir.features.rehearsal.faults import FAULTS
-from comptoir.features.rehearsal.rule_state import fraction
+from comptoir.features.rehearsal.rules import fraction
 from support.client import Client, record
 from support.companies import Company
 from support.databases import FreshDatabase, run_sql

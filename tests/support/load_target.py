@@ -14,7 +14,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.edm.types import Stored
 from comptoir.features.transfer.files import FileSource
-from comptoir.features.transfer.load import Loader, LoadReport
+from comptoir.features.transfer.load import LoadReport, load_source
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.store.ledger import Change
 from comptoir.store.snapshot import ShowProgress
@@ -69,8 +69,10 @@ class LoadTarget:
         entity_set = MODEL.by_name[path.stem]
 
         async def work(store: Store, company: Company) -> LoadReport:
-            loader = Loader(store, company, show_progress)
-            return await loader.load(FileSource(path), entity_set, keep_good=keep_good)
+            source = FileSource(path)
+            return await load_source(
+                store, company, source, entity_set, show_progress, keep_good=keep_good
+            )
 
         return self._with_store(work)
 

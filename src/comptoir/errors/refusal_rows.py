@@ -219,12 +219,8 @@ TRANSFER_CODING = NOT_IMPLEMENTED.row("Transfer-Encoding {value!q} is not suppor
 CONNECT = NOT_IMPLEMENTED.row("CONNECT is not supported", "Send requests for the service's own resources.")
 HASH_IN_TARGET = BAD_REQUEST.row("The request target contains a #", "Send a # within a value as %23, and no fragment.")
 REQUEST_TARGET = BAD_REQUEST.row("Invalid request target {value!q}", "Send a path that begins with a slash, or an absolute URL.")
-CONTENT_CODING = UNSUPPORTED_MEDIA_TYPE.row(
-    "Content-Encoding {value!q} is not supported for request bodies",
-    "Send the body without Content-Encoding.",
-    # the supported codings (RFC 9110, 15.5.16)
-    headers={"Accept-Encoding": "identity"}
-)
+CONTENT_CODING = UNSUPPORTED_MEDIA_TYPE.row("Content-Encoding {value!q} is not supported for request bodies",
+    "Send the body without Content-Encoding.", headers={"Accept-Encoding": "identity"})
 NO_CODING = NOT_ACCEPTABLE.row("Accept-Encoding excludes every coding of the service", "Accept zstd, gzip or identity.")
 NO_PAGE = RESOURCE_NOT_FOUND.row("The service has no page at this path", "Use the API at {url}{documented}.")
 NO_API = RESOURCE_NOT_FOUND.row("The API is not at this address",
@@ -576,8 +572,7 @@ RECORD_EXISTS = ENTITY_CHANGED.row("A record with this key exists, which If-None
 # requests that are batches
 SINGLE_ONLY = _header("{header} applies to a single request, not to a batch", "Send it with the requests in the batch.")
 LONG_BATCH_ID = _header("Repeatability-Request-ID of a batch exceeds the limit of {limit} characters", "Send a Guid.", headers=_REJECTED)
-OTHER_AUTHORIZATION = replace(
-    _batch("Authorization differs from that of the batch", "Remove it, or send the request separately."),
+OTHER_AUTHORIZATION = replace(_batch("Authorization differs from that of the batch", "Remove it, or send the request separately."),
     check=None)
 
 # records

@@ -1,22 +1,6 @@
 """Content codings of responses (RFC 9110, 8.4 and 12.5.3): zstd and gzip, slice by slice.
 
-Measured on pages of 1,000 contacts and customers, generated and real:
-
-| codec and level | CPU per MB | ratio | ms per MB at 1 Gbit/s, in turn | at the same time |
-|---|---|---|---|---|
-| none | 0 | 1 | 10.5 | 8.0 |
-| zstd -3 | 1.2 ms | 6.0 | 5.05 | 3.7 |
-| zstd 1 | 1.6 ms | 8.2 | 5.04 | 4.1 |
-| zstd 3 | 1.8 ms | 8.7 | 5.3 | 4.3 |
-| gzip 0 of isal | 1.2 ms | 5.3 | 5.2 | 3.7 |
-| gzip 1 of isal | 1.2 ms | 6.2 | 5.02 | 3.7 |
-| gzip 2 of isal | 1.3 ms | 6.3 | 5.1 | 3.8 |
-| gzip 1 of zlib | 5.9 ms | 5.9 | 9.8 | 8.4 |
-
-The times are those of an export whose pages cost 2.5 ms per MB uncompressed: in turn if the client
-requests each page after the previous one has arrived, at the same time if the service reads while
-it sends. In the second case the CPU decides, and zstd is quickest at level -3. Level 1 sends a
-quarter fewer bytes, which decides on slower networks.
+What each codec and level costs is in docs/explanation/performance.md.
 """
 
 import asyncio

@@ -15,13 +15,7 @@ from enum import Enum
 from fcntl import ioctl
 
 from typing_extensions import override
-from uvicorn._types import (
-    ASGI3Application,
-    ASGIReceiveCallable,
-    ASGISendCallable,
-    ASGISendEvent,
-    Scope,
-)
+from uvicorn import _types as asgi
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from comptoir.http.exchange import CUT
@@ -227,7 +221,7 @@ class Cycle(RequestResponseCycle):
 
     def start(
         self,
-        app: ASGI3Application,
+        app: asgi.ASGI3Application,
         loop: asyncio.AbstractEventLoop,
         tasks: set[asyncio.Task[None]],
         streams: set[asyncio.Task[None]],
@@ -247,7 +241,7 @@ class Cycle(RequestResponseCycle):
         tasks.add(self._task)
 
     @override
-    async def run_asgi(self, app: ASGI3Application) -> None:
+    async def run_asgi(self, app: asgi.ASGI3Application) -> None:
         try:
             await super().run_asgi(app)
         finally:
@@ -255,11 +249,11 @@ class Cycle(RequestResponseCycle):
             self._tasks.discard(self._task)
             self._streams.discard(self._task)
 
-    def _resetting(self, app: ASGI3Application) -> ASGI3Application:
+    def _resetting(self, app: asgi.ASGI3Application) -> asgi.ASGI3Application:
         """Wrap an application: reset the connection if its end would end an incomplete response."""
 
         async def wrapped(
-            scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable
+            scope: asgi.Scope, receive: asgi.ASGIReceiveCallable, send: asgi.ASGISendCallable
         ) -> None:
             try:
                 await app(scope, receive, send)
@@ -270,7 +264,7 @@ class Cycle(RequestResponseCycle):
         return wrapped
 
     @override
-    async def send(self, message: ASGISendEvent) -> None:
+    async def send(self, message: asgi.ASGISendEvent) -> None:
         if self.flow.write_paused and not self.disconnected:
             await self.flow.drain()
         if self.disconnected:

@@ -30,10 +30,7 @@ from comptoir.store.control_watch import ControlWatch
 from comptoir.store.refusals import DATABASE_ERRORS
 from comptoir.store.store import Store
 
-NOTIFICATION_LAG = "comptoir_notification_lag_seconds"
-AHEAD_UNTIL = "comptoir_last_change_ahead_until_timestamp_seconds"
-STORED_AT = "comptoir_last_write_timestamp_seconds"
-FULL_AT = "comptoir_disk_full_timestamp_seconds"
+_PREFIX = "comptoir_"
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _DESCRIPTORS = Path("/dev/fd")
@@ -42,6 +39,74 @@ _DESCRIPTORS = Path("/dev/fd")
 _METHODS = READ_METHODS | WRITE_METHODS | {"OPTIONS"}
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 _LAG_BUCKETS = (0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400)
+
+
+class _Declared(NamedTuple):
+    """A metric: how those of all workers are combined, and its labels or its buckets.
+
+    It is a counter if it is a sum, without buckets, and else a gauge: `max` for a time of which
+    the latest counts, `livemax` and `livesum` for a number of the running workers.
+    """
+
+    mode: Mode
+    name: str
+    description: str
+    labels: tuple[str, ...] = ()
+    bounds: tuple[float, ...] = ()
+
+
+# fmt: off
+_METRICS = (
+    _Declared("sum", "requests", "Requests, by method and status.", ("method", "status")),
+    _Declared("sum", "request_seconds",
+        "Seconds from the arrival of a request to the end of its response.", bounds=_BUCKETS),
+    _Declared("max", "last_change_ahead_until_timestamp_seconds",
+        "The latest time of a change that is ahead of the clock; 0 for none."),
+    _Declared("max", "last_write_timestamp_seconds",
+        "When a change was last stored; 0 for never."),
+    _Declared("max", "disk_full_timestamp_seconds",
+        "When a write last failed because the disk of the database was full; 0 for never."),
+    _Declared("sum", "refused",
+        "Requests that got an error, also within batches, by its code.", ("code",)),
+    _Declared("livesum", "queued_writes", "Writes that wait or run."),
+    _Declared("livesum", "queued_scans", "Long reads that wait."),
+    _Declared("livesum", "scans_running", "Long reads that run."),
+    _Declared("livesum", "scan_threads", "Long reads that may run at once."),
+    _Declared("livesum", "database_connections", "Connections to PostgreSQL, by state.",
+        ("state",)),
+    _Declared("livesum", "client_connections", "Open connections of clients."),
+    _Declared("livesum", "descriptors", "Open file descriptors."),
+    _Declared("livesum", "descriptor_limit", "File descriptors that may be open."),
+    _Declared("sum", "limited",
+        "Requests that got 429, also within batches, by the limit that they exceeded.",
+        ("limit",)),
+    _Declared("sum", "database_errors",
+        "Errors of the database, also without a request, by their codes.", ("code",)),
+    _Declared("sum", "oauth_requests",
+        "Requests to the token endpoint, by endpoint and outcome: success, or the error.",
+        ("endpoint", "outcome")),
+    _Declared("sum", "issuer_fetches",
+        "Fetches of the keys of outside issuers, by outcome: success or failed.",
+        ("issuer", "outcome")),
+    _Declared("livemax", "clients_age_seconds",
+        "Seconds since clients and revoked tokens were last read, by the slowest worker."),
+    _Declared("livemax", "notification_lag_seconds",
+        "Seconds by which the notification of a change is late at most, or 0."),
+    _Declared("sum", "replica_reads",
+        "Reads that a replica may serve, by outcome: served, or why not.", ("outcome",)),
+    _Declared("sum", "deliveries",
+        "Attempts to deliver notifications, by outcome: delivered, failed or refused.",
+        ("outcome",)),
+    _Declared("sum", "delivery_lag_seconds",
+        "Seconds from when notifications are due to their delivery.", bounds=_LAG_BUCKETS),
+    _Declared("livemax", "later_catalog",
+        "1 if the database has a later catalog than a worker, else 0."),
+    _Declared("livemax", "certificate_end_timestamp_seconds",
+        "When the certificate of the service ends; 0 without one."),
+    _Declared("livemax", "credential_end_timestamp_seconds",
+        "When the next client is without a valid secret and key; 0 for never."),
+)
+# fmt: on
 
 
 class Distribution(Collector):
@@ -105,137 +170,29 @@ class Metrics:
 
     def __init__(self, link: Link | None = None) -> None:
         self._link = link
-        self._registry = CollectorRegistry()
-        self.labels: dict[str, tuple[str, ...]] = {}
-        """The labels of each metric that may have some."""
-        self._modes: dict[str, Mode] = {}
-        """The way to combine those of all workers, by metric; "sum" if missing."""
-        self._requests = self._total(
-            "comptoir_requests", "Requests, by method and status.", "method", "status"
-        )
-        self._seconds = self._spread(
-            "comptoir_request_seconds",
-            "Seconds from the arrival of a request to the end of its response.",
-            _BUCKETS,
-        )
-        self._ahead_until = self._latest(
-            AHEAD_UNTIL, "The latest time of a change that is ahead of the clock; 0 for none."
-        )
-        self._stored_at = self._latest(STORED_AT, "When a change was last stored; 0 for never.")
-        self._full_at = self._latest(
-            FULL_AT,
-            "When a write last failed because the disk of the database was full; 0 for never.",
-        )
         self._store: Store | None = None
         self._clients: ControlWatch | None = None
-        self._refused = self._total(
-            "comptoir_refused",
-            "Requests that got an error, also within batches, by its code.",
-            "code",
-        )
-        self._waiting_writes = self._now("comptoir_queued_writes", "Writes that wait or run.")
-        self._waiting_reads = self._now("comptoir_queued_scans", "Long reads that wait.")
-        self._running_reads = self._now("comptoir_scans_running", "Long reads that run.")
-        self._read_permits = self._now("comptoir_scan_threads", "Long reads that may run at once.")
-        self._database_connections = self._now(
-            "comptoir_database_connections", "Connections to PostgreSQL, by state.", "state"
-        )
-        self._client_connections = self._now(
-            "comptoir_client_connections", "Open connections of clients."
-        )
-        self._descriptors = self._now("comptoir_descriptors", "Open file descriptors.")
-        self._descriptor_limit = self._now(
-            "comptoir_descriptor_limit", "File descriptors that may be open."
-        )
-        self._limited = self._total(
-            "comptoir_limited",
-            "Requests that got 429, also within batches, by the limit that they exceeded.",
-            "limit",
-        )
-        self._database_errors = self._total(
-            "comptoir_database_errors",
-            "Errors of the database, also without a request, by their codes.",
-            "code",
-        )
-        self._oauth_requests = self._total(
-            "comptoir_oauth_requests",
-            "Requests to the token endpoint, by endpoint and outcome: success, or the error.",
-            "endpoint",
-            "outcome",
-        )
-        self._issuer_fetches = self._total(
-            "comptoir_issuer_fetches",
-            "Fetches of the keys of outside issuers, by outcome: success or failed.",
-            "issuer",
-            "outcome",
-        )
-        self._clients_age = self._most(
-            "comptoir_clients_age_seconds",
-            "Seconds since clients and revoked tokens were last read, by the slowest worker.",
-        )
-        self._notification_lag = self._most(
-            NOTIFICATION_LAG, "Seconds by which the notification of a change is late at most, or 0."
-        )
-        self._replica_reads = self._total(
-            "comptoir_replica_reads",
-            "Reads that a replica may serve, by outcome: served, or why not.",
-            "outcome",
-        )
-        self._deliveries, self._delivery_lag = self._of_deliveries()
-        self._later_catalog, self._certificate_end, self._credential_end = self._of_upkeep()
+        self._registry = CollectorRegistry()
+        self._counters: dict[str, Counter] = {}
+        self._gauges: dict[str, Gauge] = {}
+        self._spreads: dict[str, Distribution] = {}
+        self._modes: dict[str, Mode] = {}
+        self.labels: dict[str, tuple[str, ...]] = {}
+        """The labels of each metric, by its full name."""
+        for declared in _METRICS:
+            self._add(declared)
 
-    def _of_deliveries(self) -> tuple[Counter, Distribution]:
-        attempts = self._total(
-            "comptoir_deliveries",
-            "Attempts to deliver notifications, by outcome: delivered, failed or refused.",
-            "outcome",
-        )
-        lag = self._spread(
-            "comptoir_delivery_lag_seconds",
-            "Seconds from when notifications are due to their delivery.",
-            _LAG_BUCKETS,
-        )
-        return attempts, lag
-
-    def _of_upkeep(self) -> tuple[Gauge, Gauge, Gauge]:
-        catalog = self._most(
-            "comptoir_later_catalog", "1 if the database has a later catalog than a worker, else 0."
-        )
-        certificate = self._most(
-            "comptoir_certificate_end_timestamp_seconds",
-            "When the certificate of the service ends; 0 without one.",
-        )
-        credential = self._most(
-            "comptoir_credential_end_timestamp_seconds",
-            "When the next client is without a valid secret and key; 0 for never.",
-        )
-        return catalog, certificate, credential
-
-    def _total(self, name: str, description: str, *labels: str) -> Counter:
-        self.labels[name] = labels
-        return Counter(name, description, labels, registry=self._registry)
-
-    def _spread(self, name: str, description: str, bounds: Sequence[float]) -> Distribution:
-        found = Distribution(name, description, bounds)
-        self._registry.register(found)
-        return found
-
-    def _latest(self, name: str, description: str) -> Gauge:
-        """A time, of which the latest of all workers counts."""
-        return self._gauge("max", name, description)
-
-    def _most(self, name: str, description: str) -> Gauge:
-        """A number, of which the largest of the running workers counts."""
-        return self._gauge("livemax", name, description)
-
-    def _now(self, name: str, description: str, *labels: str) -> Gauge:
-        """A number, of which all workers have the sum."""
-        return self._gauge("livesum", name, description, *labels)
-
-    def _gauge(self, mode: Mode, name: str, description: str, *labels: str) -> Gauge:
-        self.labels[name] = labels
-        self._modes[name] = mode
-        return Gauge(name, description, labels, registry=self._registry)
+    def _add(self, declared: _Declared) -> None:
+        mode, key, description, labels, bounds = declared
+        name = f"{_PREFIX}{key}"
+        self._modes[name], self.labels[name] = mode, labels
+        if bounds:
+            self._spreads[key] = Distribution(name, description, bounds)
+            self._registry.register(self._spreads[key])
+        elif mode == "sum":
+            self._counters[key] = Counter(name, description, labels, registry=self._registry)
+        else:
+            self._gauges[key] = Gauge(name, description, labels, registry=self._registry)
 
     def watch(self, store: Store, clients: ControlWatch) -> None:
         """Include the condition and the load of a store, and the age of what is known."""
@@ -247,36 +204,36 @@ class Metrics:
 
     def count_replica_read(self, outcome: str) -> None:
         """Count the outcome of a read that a replica may serve."""
-        self._replica_reads.labels(outcome).inc()
+        self._counters["replica_reads"].labels(outcome).inc()
 
     def note_notification_lag(self, seconds: float) -> None:
         """Record by how much notifications are late."""
-        self._notification_lag.set(seconds)
+        self._gauges["notification_lag_seconds"].set(seconds)
 
     def count_oauth(self, endpoint: str, outcome: str) -> None:
         """Count a request to an endpoint of OAuth."""
-        self._oauth_requests.labels(endpoint, outcome).inc()
+        self._counters["oauth_requests"].labels(endpoint, outcome).inc()
         if outcome == SLOW_DOWN.error:
-            self._limited.labels(ExceededLimit.GUESSES).inc()
+            self._counters["limited"].labels(ExceededLimit.GUESSES).inc()
 
     def count_issuer_fetch(self, issuer: str, outcome: str) -> None:
         """Count a fetch of the keys of the issuer with this URL."""
-        self._issuer_fetches.labels(issuer, outcome).inc()
+        self._counters["issuer_fetches"].labels(issuer, outcome).inc()
 
     def count_delivery(self, outcome: str, late: float | None) -> None:
         """Count an attempt to deliver notifications, late by some seconds if it has succeeded."""
-        self._deliveries.labels(outcome).inc()
+        self._counters["deliveries"].labels(outcome).inc()
         if late is not None:
-            self._delivery_lag.observe((late,))
+            self._spreads["delivery_lag_seconds"].observe((late,))
 
     def count(self, exchanges: Sequence[Exchange]) -> None:
         """Count exchanges that have ended, and record the condition of the store."""
         if self._store is not None:
             condition = self._store.condition
-            self._ahead_until.set(condition.ahead_until)
-            self._stored_at.set(condition.stored_at)
-            self._full_at.set(condition.full_at)
-        self._seconds.observe([each.seconds for each in exchanges])
+            self._gauges["last_change_ahead_until_timestamp_seconds"].set(condition.ahead_until)
+            self._gauges["last_write_timestamp_seconds"].set(condition.stored_at)
+            self._gauges["disk_full_timestamp_seconds"].set(condition.full_at)
+        self._spreads["request_seconds"].observe([each.seconds for each in exchanges])
         numbers: dict[tuple[str, int], int] = {}
         for exchange in exchanges:
             # a client may send any method
@@ -284,34 +241,36 @@ class Metrics:
             key = (method, exchange.status)
             numbers[key] = numbers.get(key, 0) + 1
             for refused in exchange.refused:
-                self._refused.labels(refused.code).inc()
+                self._counters["refused"].labels(refused.code).inc()
                 if refused.limit is not None:
-                    self._limited.labels(refused.limit).inc()
+                    self._counters["limited"].labels(refused.limit).inc()
         for (method, status), number in numbers.items():
-            self._requests.labels(method, str(status)).inc(number)
+            self._counters["requests"].labels(method, str(status)).inc(number)
 
     def sample(self) -> None:
         """Record what waits, runs and is open now."""
-        self._client_connections.set(CONNECTIONS.count)
+        self._gauges["client_connections"].set(CONNECTIONS.count)
         # one of them reads the folder
-        self._descriptors.set(sum(1 for _ in _DESCRIPTORS.iterdir()) - 1)
-        self._descriptor_limit.set(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        self._gauges["descriptors"].set(sum(1 for _ in _DESCRIPTORS.iterdir()) - 1)
+        self._gauges["descriptor_limit"].set(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         for code, number in DATABASE_ERRORS.take().items():
-            self._database_errors.labels(code).inc(number)
-        self._certificate_end.set(PRESENTED.ends_at)
+            self._counters["database_errors"].labels(code).inc(number)
+        self._gauges["certificate_end_timestamp_seconds"].set(PRESENTED.ends_at)
         if self._clients is not None:
-            self._clients_age.set(self._clients.age)
+            self._gauges["clients_age_seconds"].set(self._clients.age)
             if self._clients.known is not None:
-                self._credential_end.set(self._clients.known.next_end(time()))
+                self._gauges["credential_end_timestamp_seconds"].set(
+                    self._clients.known.next_end(time())
+                )
         if self._store is not None:
-            self._later_catalog.set(self._store.condition.has_later_catalog)
+            self._gauges["later_catalog"].set(self._store.condition.has_later_catalog)
             load = self._store.load
-            self._waiting_writes.set(load.waiting_writes)
-            self._waiting_reads.set(load.reads.waiting)
-            self._running_reads.set(load.reads.running)
-            self._read_permits.set(load.reads.permits)
-            self._database_connections.labels("used").set(load.used_connections)
-            self._database_connections.labels("idle").set(load.idle_connections)
+            self._gauges["queued_writes"].set(load.waiting_writes)
+            self._gauges["queued_scans"].set(load.reads.waiting)
+            self._gauges["scans_running"].set(load.reads.running)
+            self._gauges["scan_threads"].set(load.reads.permits)
+            self._gauges["database_connections"].labels("used").set(load.used_connections)
+            self._gauges["database_connections"].labels("idle").set(load.idle_connections)
 
     async def report(self) -> None:
         """Record the state of the process also while no request ends, and report it."""
@@ -322,7 +281,7 @@ class Metrics:
     def _counted(self) -> Counted:
         counted: Counted = {}
         for family in self._registry.collect():
-            values = counted.setdefault(self._modes.get(family.name, "sum"), {})
+            values = counted.setdefault(self._modes[family.name], {})
             for sample in family.samples:
                 # the times of creation differ, and have no sum
                 if not sample.name.endswith("_created"):
@@ -349,7 +308,7 @@ class Metrics:
                     buckets.append((float(sample.labels["le"]), sample.value))
                 elif sample.name == "comptoir_queued_writes":
                     waiting = sample.value
-                elif sample.name == NOTIFICATION_LAG:
+                elif sample.name == "comptoir_notification_lag_seconds":
                     lag = sample.value
         return Counts(
             sum(by_status.values()),
@@ -400,13 +359,13 @@ class _Derived(Collector):
         yield GaugeMetricFamily(
             "comptoir_last_change_ahead_seconds",
             "Seconds by which the last change of a company is ahead of the clock, or 0.",
-            value=max(self._value(AHEAD_UNTIL) - time(), 0.0),
+            value=max(self._value("last_change_ahead_until") - time(), 0.0),
         )
         yield GaugeMetricFamily(
             "comptoir_disk_full",
             "1 if the disk of the database was full at the last write, else 0.",
-            value=float(self._value(FULL_AT) > self._value(STORED_AT)),
+            value=float(self._value("disk_full") > self._value("last_write")),
         )
 
     def _value(self, name: str) -> float:
-        return self._recorded.get_sample_value(name) or 0.0
+        return self._recorded.get_sample_value(f"{_PREFIX}{name}_timestamp_seconds") or 0.0

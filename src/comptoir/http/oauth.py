@@ -42,17 +42,6 @@ _FORM = "application/x-www-form-urlencoded"
 _CREDENTIALS = ("client_id", "client_secret", "client_assertion")
 
 
-class _Error(msgspec.Struct, frozen=True):
-    """The body of an error (RFC 6749, 5.2), with what Microsoft's clients read."""
-
-    error: str
-    error_description: str
-    error_codes: tuple[int, ...]
-    timestamp: str
-    trace_id: str
-    correlation_id: str
-
-
 PublishedKeys = Callable[[], Mapping[str, VerificationKey]]
 
 
@@ -201,14 +190,15 @@ def _refused(request: Request, refusal: OAuthRefusal, settings: Settings) -> Res
     text = description(refusal.message)
     if settings.behaviour.tokens.numbered:
         text = f"AADSTS{refusal.error.number}: {text}"
-    error = _Error(
-        refusal.error.error,
-        text,
-        (refusal.error.number,),
-        f"{datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}",
-        str(as_guid(exchange.id)),
-        asked_by if is_guid(asked_by) else str(uuid4()),
-    )
+    # the members of RFC 6749, 5.2, then those that Microsoft's clients read
+    error = {
+        "error": refusal.error.error,
+        "error_description": text,
+        "error_codes": (refusal.error.number,),
+        "timestamp": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}",
+        "trace_id": str(as_guid(exchange.id)),
+        "correlation_id": asked_by if is_guid(asked_by) else str(uuid4()),
+    }
     return Response(
         msgspec.json.encode(error),
         refusal.error.status,
@@ -220,45 +210,33 @@ def _refused(request: Request, refusal: OAuthRefusal, settings: Settings) -> Res
 _METHODS = ("client_secret_basic", "client_secret_post", "private_key_jwt")
 
 
-class _Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    """The members of RFC 8414, 2, which OpenID Connect Discovery shares.
+def _configuration(issuer: str, origin: str, tenant: str) -> Mapping[str, object]:
+    """The document of an issuer (RFC 8414, 2), which is the address that it was asked for at.
 
-    OpenID Connect requires two more, about ID tokens, although the service issues none.
-    """
-
-    issuer: str
-    authorization_endpoint: str
-    token_endpoint: str
-    jwks_uri: str
-    revocation_endpoint: str
-    introspection_endpoint: str
-    scopes_supported: tuple[str, ...] = tuple(Scope)
-    response_types_supported: tuple[str, ...] = ()
-    subject_types_supported: tuple[str, ...] = ("public",)
-    id_token_signing_alg_values_supported: tuple[str, ...] = (SIGNING_ALGORITHM,)
-    grant_types_supported: tuple[str, ...] = (GRANT,)
-    token_endpoint_auth_methods_supported: tuple[str, ...] = _METHODS
-    token_endpoint_auth_signing_alg_values_supported: tuple[str, ...] = ASSERTION_ALGORITHMS
-    revocation_endpoint_auth_methods_supported: tuple[str, ...] = _METHODS
-    revocation_endpoint_auth_signing_alg_values_supported: tuple[str, ...] = ASSERTION_ALGORITHMS
-    introspection_endpoint_auth_methods_supported: tuple[str, ...] = _METHODS
-    introspection_endpoint_auth_signing_alg_values_supported: tuple[str, ...] = ASSERTION_ALGORITHMS
-
-
-def _configuration(issuer: str, origin: str, tenant: str) -> _Configuration:
-    """The document of an issuer, which is the address that it was asked for at.
-
-    The endpoints begin with the tenant: Microsoft's library for Node replaces the first segment.
+    OpenID Connect Discovery has the same members, and two about ID tokens, which the service does
+    not issue. The endpoints begin with the tenant: Microsoft's library for Node replaces the first
+    segment.
     """
     root = f"{origin}/{tenant}"
-    return _Configuration(
-        issuer=issuer,
-        authorization_endpoint=f"{root}/oauth2/v2.0/authorize",
-        token_endpoint=token_url(origin, tenant),
-        jwks_uri=f"{root}/discovery/v2.0/keys",
-        revocation_endpoint=f"{root}/oauth2/v2.0/revoke",
-        introspection_endpoint=f"{root}/oauth2/v2.0/introspect",
-    )
+    how = {"methods": _METHODS, "signing_alg_values": ASSERTION_ALGORITHMS}
+    return {
+        "issuer": issuer,
+        "authorization_endpoint": f"{root}/oauth2/v2.0/authorize",
+        "token_endpoint": token_url(origin, tenant),
+        "jwks_uri": f"{root}/discovery/v2.0/keys",
+        "revocation_endpoint": f"{root}/oauth2/v2.0/revoke",
+        "introspection_endpoint": f"{root}/oauth2/v2.0/introspect",
+        "scopes_supported": tuple(Scope),
+        "response_types_supported": (),
+        "subject_types_supported": ("public",),
+        "id_token_signing_alg_values_supported": (SIGNING_ALGORITHM,),
+        "grant_types_supported": (GRANT,),
+        **{
+            f"{endpoint}_endpoint_auth_{term}_supported": values
+            for endpoint in ("token", "revocation", "introspection")
+            for term, values in how.items()
+        },
+    }
 
 
 def _key_set(keys: Mapping[str, VerificationKey]) -> bytes:

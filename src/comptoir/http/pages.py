@@ -146,10 +146,7 @@ def _application(routes: Sequence[Route], errors: ErrorWriter, settings: Setting
 
 
 def _docs_routes(model: Model, settings: Settings) -> list[Route]:
-    """The page `/docs`, its files, and the OpenAPI document.
-
-    The document needs no token, because it contains no data of a record.
-    """
+    """The page `/docs`, its files, and the OpenAPI document, which has no data of a record."""
 
     @lru_cache(1)
     def document() -> bytes:

@@ -6,9 +6,8 @@ import math
 import re
 import socket
 from collections import deque
-from collections.abc import Callable, Sequence, Sized
-from functools import lru_cache, partial
-from ssl import SSLContext
+from collections.abc import Sequence, Sized
+from functools import lru_cache
 from urllib.parse import unquote
 
 import httptools
@@ -76,18 +75,12 @@ class ServerConfig(Config):
             timeout_graceful_shutdown=math.ceil(settings.stop_seconds),
             timeout_keep_alive=75,
             ssl_context_factory=(
-                partial(_tls_context, settings) if settings.tls_certificate else None
+                (lambda *_: renewing_context(settings)) if settings.tls_certificate else None
             ),
         )
         self.settings = settings
         self.streams: set[asyncio.Task[None]] = set()
         """The requests whose responses are streamed, in this process."""
-
-
-def _tls_context(
-    settings: Settings, _config: Config, _default: Callable[[], SSLContext]
-) -> SSLContext:
-    return renewing_context(settings)
 
 
 class InOrder(FlowControl):

@@ -36,24 +36,12 @@ from comptoir.plan.read import (
     NamedValue,
     OrderKey,
     Pipeline,
+    Transformation,
     default_order,
 )
-from comptoir.plan.read import Transformation as Step
+from comptoir.request import apply as syntax
 from comptoir.request.aliases import Aliases, parse_aliases, resolve
-from comptoir.request.apply import (
-    Aggregate,
-    AggregateInto,
-    ComputeAlso,
-    FilterBy,
-    GroupBy,
-    Identity,
-    OrderBy,
-    SearchFor,
-    Skip,
-    Top,
-    Transformation,
-)
-from comptoir.request.expression.tree import ComputeItem, Node, Parameter, Path, walk
+from comptoir.request.expression import tree
 from comptoir.request.options import LARGEST
 
 MOST_TRANSFORMATIONS = 40
@@ -85,7 +73,7 @@ class PipelineBinder:
         self._binding = binding
         self._set = binding.entity_set
         self._slots = Slots()
-        self._steps: list[Step] = []
+        self._steps: list[Transformation] = []
         self._names: dict[str, TypedValue] = {}
         self._lengths: dict[str, float] = {}
         self._is_aggregated = False
@@ -99,7 +87,7 @@ class PipelineBinder:
         self._sorting: list[NamedValue] = []
         self._sort_expressions = 0
 
-    def bind(self, transformations: Sequence[Transformation]) -> None:
+    def bind(self, transformations: Sequence[syntax.Transformation]) -> None:
         """Add transformations.
 
         Raises `Refusal`: 400 with a column, 501 for valid OData that is not supported.
@@ -118,10 +106,7 @@ class PipelineBinder:
             tuple(self._steps),
             tuple(self._sorting),
             tuple(
-                [
-                    Column(name, typed.edm_type, typed.nullable)
-                    for name, typed in self._names.items()
-                ]
+                Column(name, typed.edm_type, typed.nullable) for name, typed in self._names.items()
             ),
             self._is_aggregated,
             is_applied=True,
@@ -129,35 +114,35 @@ class PipelineBinder:
         )
         return pipeline, tuple(self._slots.values)
 
-    def _transform(self, node: Transformation) -> None:
+    def _transform(self, node: syntax.Transformation) -> None:
         match node:
-            case FilterBy():
+            case syntax.FilterBy():
                 self._filter(node)
-            case SearchFor():
+            case syntax.SearchFor():
                 self._search(node)
-            case ComputeAlso():
+            case syntax.ComputeAlso():
                 self._compute(node.items)
-            case OrderBy():
+            case syntax.OrderBy():
                 self._sort(node)
-            case AggregateInto():
+            case syntax.AggregateInto():
                 self._regroup({}, node)
-            case GroupBy():
+            case syntax.GroupBy():
                 self._group(node)
-            case Top():
+            case syntax.Top():
                 self._limit(node.count, 0)
-            case Skip():
+            case syntax.Skip():
                 self._limit(LARGEST, node.count)
-            case Identity():
+            case syntax.Identity():
                 pass
 
-    def _filter(self, node: FilterBy) -> None:
+    def _filter(self, node: syntax.FilterBy) -> None:
         condition = self._resolved(node.condition)
         pairs = None if self._is_aggregated else self._set.pair_filter
         value = bind_condition(self._binder(), condition, pairs, self.option)
         self._length(value, node.position)
         self._add_filter(value)
 
-    def _search(self, node: SearchFor) -> None:
+    def _search(self, node: syntax.SearchFor) -> None:
         if self._is_aggregated:
             raise self._unsupported(node, "A search of an aggregated result")
         self._searches = True
@@ -173,7 +158,7 @@ class PipelineBinder:
             operands = last.condition.operands
         self._steps[-1] = Filter(Junction("and", (*operands, condition)))
 
-    def _compute(self, items: Sequence[ComputeItem]) -> None:
+    def _compute(self, items: Sequence[tree.ComputeItem]) -> None:
         values: list[NamedValue] = []
         names: dict[str, TypedValue] = {}
         lengths: dict[str, float] = {}
@@ -191,7 +176,7 @@ class PipelineBinder:
         self._names.update(names)
         self._lengths.update(lengths)
 
-    def _sort(self, node: OrderBy) -> None:
+    def _sort(self, node: syntax.OrderBy) -> None:
         keys: list[OrderKey] = []
         for item in node.items:
             expression = self._resolved(item.expression)
@@ -217,25 +202,27 @@ class PipelineBinder:
         slots = self._slots.add(limit), self._slots.add(skip)
         self._steps.append(Limit(self._total_order(), *slots))
 
-    def _group(self, node: GroupBy) -> None:
+    def _group(self, node: syntax.GroupBy) -> None:
         keys = dict([self._key(path) for path in node.paths])
-        inner = [each for each in node.transformations if not isinstance(each, Identity)]
-        at = next((n for n, each in enumerate(inner) if isinstance(each, AggregateInto)), None)
+        inner = [each for each in node.transformations if not isinstance(each, syntax.Identity)]
+        at = next(
+            (n for n, each in enumerate(inner) if isinstance(each, syntax.AggregateInto)), None
+        )
         if at is None and node.transformations:
             raise self._misplaced(node.transformations[0])
         for each in inner[: at or 0]:
-            if not isinstance(each, ComputeAlso):
+            if not isinstance(each, syntax.ComputeAlso):
                 raise self._misplaced(each)
             self.bind([each])
         aggregate = None if at is None else inner[at]
-        self._regroup(keys, aggregate if isinstance(aggregate, AggregateInto) else None)
+        self._regroup(keys, aggregate if isinstance(aggregate, syntax.AggregateInto) else None)
         for each in inner[0 if at is None else at + 1 :]:
             # each group is one row by now, so these have the same effect on all rows at once
-            if not isinstance(each, ComputeAlso | FilterBy):
+            if not isinstance(each, syntax.ComputeAlso | syntax.FilterBy):
                 raise self._misplaced(each)
             self.bind([each])
 
-    def _key(self, path: Path) -> tuple[str, TypedValue]:
+    def _key(self, path: tree.Path) -> tuple[str, TypedValue]:
         self._refuse_many(path)
         self._refuse_unlimited(path, "Grouping by")
         typed = self._binder().value(path)
@@ -243,7 +230,7 @@ class PipelineBinder:
             raise self._unsupported(path, f"Grouping by the record {name_of(path)}")
         return "/".join([each for each in path.segments if "." not in each]), typed
 
-    def _regroup(self, keys: Mapping[str, TypedValue], node: AggregateInto | None) -> None:
+    def _regroup(self, keys: Mapping[str, TypedValue], node: syntax.AggregateInto | None) -> None:
         """Replace the rows by one for each group, with the aggregates that `node` asks for."""
         aggregations: list[Aggregation] = []
         lengths = {name: self._length(typed.value, 0) for name, typed in keys.items()}
@@ -272,7 +259,7 @@ class PipelineBinder:
         self._identity = tuple([order_key(name, names[name]) for name in keys])
 
     def _aggregation(
-        self, item: Aggregate, expression: Node | None, *, is_grouped: bool
+        self, item: syntax.Aggregate, expression: tree.Node | None, *, is_grouped: bool
     ) -> tuple[Aggregation, TypedValue]:
         """An item of `aggregate` and the type of its result (Data Aggregation 4.0, 3.1.3)."""
         function: FunctionName = "count"
@@ -288,7 +275,7 @@ class PipelineBinder:
         return Aggregation(item.alias, function, operand), aggregated
 
     def _method(
-        self, method: str, expression: Node, typed: TypedValue
+        self, method: str, expression: tree.Node, typed: TypedValue
     ) -> tuple[FunctionName, PrimitiveType]:
         """The function of an aggregation method for an operand, and the type of its result."""
         if method == "countdistinct":
@@ -312,10 +299,10 @@ class PipelineBinder:
         is_wide = typed.type is types.WIDE_DECIMAL
         return NAMED[f"{method}_wide" if is_wide else method], typed.edm_type
 
-    def _refuse_many(self, node: Node) -> None:
+    def _refuse_many(self, node: tree.Node) -> None:
         """Raise `Refusal` (501) for a path along navigation to many records."""
         entity_type = self._set.type
-        segments = node.segments if isinstance(node, Path) and not self._is_aggregated else ()
+        segments = node.segments if isinstance(node, tree.Path) and not self._is_aggregated else ()
         for segment in segments:
             navigation = entity_type.related.get(segment)
             if navigation is None:
@@ -335,15 +322,15 @@ class PipelineBinder:
         lengths = Lengths(self._binding.model, self.option, self._slots.values, known=self._lengths)
         return lengths.longest(value, position)
 
-    def _resolved(self, node: Node) -> Node:
+    def _resolved(self, node: tree.Node) -> tree.Node:
         """The node with its aliases replaced; all resolved nodes together keep to the limits."""
         limits = self._binding.limits
-        if not any(isinstance(each, Parameter) for each, _ in walk(node)):
+        if not any(isinstance(each, tree.Parameter) for each, _ in tree.walk(node)):
             return node
         if self._aliases is None:
             self._aliases = parse_aliases(self._binding.aliases, limits)
         resolved = resolve(node, self._aliases, limits)
-        self._nodes += sum(1 for _ in walk(resolved))
+        self._nodes += sum(1 for _ in tree.walk(resolved))
         if self._nodes > limits.nodes:
             raise rows.LONG_WITH_ALIASES(self.option, node.position, limit=limits.nodes)
         return resolved
@@ -360,14 +347,14 @@ class PipelineBinder:
         owner = "The aggregated result" if self._is_aggregated else self._set.type.name
         return alias_taken(owner, alias, self.option, position)
 
-    def _refuse_unlimited(self, node: Node, doing: str) -> None:
+    def _refuse_unlimited(self, node: tree.Node, doing: str) -> None:
         if uses_property(self._unlimited, node):
             raise self._unsupported(node, f"{doing} {name_of(node)}")
 
-    def _misplaced(self, node: Transformation) -> Refusal:
+    def _misplaced(self, node: syntax.Transformation) -> Refusal:
         return self._unsupported(node, f"{node.name} at this position within groupby")
 
-    def _unsupported(self, node: Node | Transformation, construct: str) -> Refusal:
+    def _unsupported(self, node: tree.Node | syntax.Transformation, construct: str) -> Refusal:
         return rows.NOT_SUPPORTED(self.option, node.position, construct=construct)
 
 

@@ -28,7 +28,6 @@ _STAR = ("*",)
 
 _UNSUPPORTED = ("$compute", "$apply")
 _FOR_COLLECTIONS = ("$filter", "$search", "$orderby", "$top", "$skip", "$count")
-_SEPARATELY = "Follow the navigation in separate requests."
 
 
 def bind_select(

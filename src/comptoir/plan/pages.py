@@ -22,7 +22,6 @@ from comptoir.edm.model import Company
 from comptoir.edm.times import instant
 from comptoir.edm.types import TEXT, EdmError, PrimitiveType, Stored, Text
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal
 from comptoir.plan.apply import PipelineBinder
 from comptoir.plan.expressions.nodes import NOW, reads_other_records
 from comptoir.plan.expressions.operands import BindingContext
@@ -123,14 +122,14 @@ def decode_skip(text: str, query: Sequence[str], order: Sequence[OrderKey]) -> S
     """Read a skip token; raises `Refusal` (400) if it is damaged or belongs to another query."""
     content = _decode(text, _SKIP)
     if content is None:
-        raise invalid_skip()
+        raise rows.SKIP_TOKEN("$skiptoken")
     checksum, earlier, keyset, now, found = content
     fits = len(keyset) == len(order) and all(
         key.nullable if value is None else isinstance(value, str) == key.text
         for value, key in zip(keyset, order, strict=True)
     )
     if not fits or checksum != _checksum(query, earlier, keyset, now, found):
-        raise invalid_skip()
+        raise rows.SKIP_TOKEN("$skiptoken")
     return SkipToken(earlier, tuple(keyset), now, found)
 
 
@@ -148,13 +147,13 @@ def decode_record_token(
     """Read the token of a record; raises `Refusal` (400) if it is damaged."""
     key, comma, sorted_by = (text, "", "") if len(order) == 1 else text.rpartition(",")
     if len(order) > 1 and not comma:
-        raise invalid_skip()
+        raise rows.SKIP_TOKEN("$skiptoken")
     # a stored code may have another form than the type gives to those that clients send
     stored_type = TEXT if isinstance(key_type, Text) else key_type
     try:
         return RecordToken(stored_type.from_text(key), sorted_by)
     except EdmError:
-        raise invalid_skip() from None
+        raise rows.SKIP_TOKEN("$skiptoken") from None
 
 
 def encode_delta(query: Sequence[str], company: Company, delta: Delta) -> str:
@@ -169,28 +168,13 @@ def decode_delta(text: str, query: Sequence[str], company: Company, *, oldest: i
     """
     content = _decode(text, _DELTA)
     if content is None:
-        raise invalid_delta()
+        raise rows.DELTA_TOKEN("$deltatoken")
     checksum, incarnation, delta = content
     if checksum != _checksum(query, incarnation, delta):
-        raise invalid_delta()
+        raise rows.DELTA_TOKEN("$deltatoken")
     if incarnation != company.incarnation or delta.issued < oldest:
-        raise expired_delta()
+        raise rows.DELTA_EXPIRED("$deltatoken")
     return delta
-
-
-def invalid_delta() -> Refusal:
-    """400: a delta token that the service did not issue for this query."""
-    return rows.DELTA_TOKEN("$deltatoken")
-
-
-def expired_delta() -> Refusal:
-    """410: a delta token whose changes the company no longer has."""
-    return rows.DELTA_EXPIRED("$deltatoken")
-
-
-def invalid_skip() -> Refusal:
-    """400: a skip token that the service did not issue for this query, or that is outdated."""
-    return rows.SKIP_TOKEN("$skiptoken")
 
 
 def _encode(query: Sequence[str], *content: object) -> str:
@@ -273,19 +257,19 @@ class Page(msgspec.Struct, frozen=True):
         plan, key = self.plan, self._given_token().key
         pipeline, bounds = plan.pipeline, plan.bounds
         if bounds.keys is not None and key not in bounds.keys:
-            raise invalid_skip()
+            raise rows.SKIP_TOKEN("$skiptoken")
         kept = [each for each in pipeline.transformations if not isinstance(each, Filter)]
         everything = msgspec.structs.replace(pipeline, transformations=tuple(kept), searches=False)
         return PagePlan(everything, Bounds(bounds.company, keys=(key,)), 1, plan.values)
 
-    def after(self, lookup: PagePlan, rows: Sequence[Row]) -> Self:
+    def after(self, lookup: PagePlan, found: Sequence[Row]) -> Self:
         """The page after the record that a lookup has read.
 
         Raises `Refusal` (400) if there is none, or if its sort values are others than before.
         """
-        keyset = lookup.keyset_after(rows[0]) if rows else ()
-        if not rows or self._token(keyset) != self._given_token():
-            raise invalid_skip()
+        keyset = lookup.keyset_after(found[0]) if found else ()
+        if not found or self._token(keyset) != self._given_token():
+            raise rows.SKIP_TOKEN("$skiptoken")
         plan = msgspec.structs.replace(self.plan, keyset=keyset, skip=0)
         return msgspec.structs.replace(self, plan=plan)
 

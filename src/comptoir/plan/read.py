@@ -176,18 +176,15 @@ class Pipeline(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
         """The index of each property in a row of columns; none for an aggregated result."""
         if self.is_aggregated:
             return {}
-        return self.entity_set.type.column_of if self.names is None else columns_of(self.names)
+        if self.names is None:
+            return self.entity_set.type.column_of
+        return {name: number for number, name in enumerate(self.names, 1)}
 
     @property
     def appended(self) -> tuple[OrderKey, ...]:
         """The keys of the order at the end of each row."""
         own = self.property_columns
         return tuple([key for key in self.order if key.name not in own])
-
-
-def columns_of(names: Sequence[str]) -> Mapping[str, int]:
-    """The index of each of some properties in a row that has only these, after its version."""
-    return {name: number for number, name in enumerate(names, 1)}
 
 
 @lru_cache(CACHED_LISTS)

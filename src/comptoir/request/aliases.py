@@ -6,19 +6,10 @@ import msgspec
 
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
+from comptoir.request.expression import tree
 from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits, parse_expression
-from comptoir.request.expression.tree import (
-    Collection,
-    In,
-    Literal,
-    Node,
-    Parameter,
-    Syntax,
-    children,
-    walk,
-)
 
-Aliases = Mapping[str, Node]
+Aliases = Mapping[str, tree.Node]
 """Names without the `@`, and their expressions."""
 
 
@@ -50,14 +41,16 @@ def parse_aliases(
     return {name: parse_expression(text, limits, f"@{name}") for name, text in texts}
 
 
-def resolve(node: Node, aliases: Aliases, limits: ExpressionLimits = DEFAULT_LIMITS) -> Node:
+def resolve(
+    node: tree.Node, aliases: Aliases, limits: ExpressionLimits = DEFAULT_LIMITS
+) -> tree.Node:
     """The tree of `node` with every alias replaced by its expression, or by null without one.
 
     The nodes of an alias have the position at which `node` refers to it. Raises `Refusal` (400),
     with an alias as target, for a cycle of aliases, and if the new tree would exceed `limits`; it
     is measured before it is built.
     """
-    if not any(isinstance(each, Parameter) for each, _ in walk(node)):
+    if not any(isinstance(each, tree.Parameter) for each, _ in tree.walk(node)):
         return node
     _Measure(aliases, limits).extent(node, ())
     return _replaced(node, aliases)
@@ -69,16 +62,16 @@ class _Measure:
         self._limits = limits
         self._measured: dict[str, _Extent] = {}
 
-    def extent(self, node: Node, within: tuple[str, ...]) -> _Extent:
+    def extent(self, node: tree.Node, within: tuple[str, ...]) -> _Extent:
         """The extent of `node`; `within` are the aliases that led to it, in their order."""
         nodes = members = height = 0
         in_lists: set[int] = set()
-        for each, level in walk(node):
+        for each, level in tree.walk(node):
             part = _MEMBER if id(each) in in_lists else _NODE
-            if isinstance(each, Parameter):
+            if isinstance(each, tree.Parameter):
                 part = self._alias(each.name, within)
-            elif isinstance(each, In | Collection):
-                in_lists.update(id(item) for item in each.items if isinstance(item, Literal))
+            elif isinstance(each, tree.In | tree.Collection):
+                in_lists.update(id(item) for item in each.items if isinstance(item, tree.Literal))
             nodes += part.nodes
             members += part.members
             height = max(height, level - 1 + part.height)
@@ -120,19 +113,19 @@ class _Measure:
         return extent
 
 
-def _first(node: Node) -> str:
-    return next(each.name for each, _ in walk(node) if isinstance(each, Parameter))
+def _first(node: tree.Node) -> str:
+    return next(each.name for each, _ in tree.walk(node) if isinstance(each, tree.Parameter))
 
 
-def _replaced(node: Node, aliases: Aliases, position: int | None = None) -> Node:
+def _replaced(node: tree.Node, aliases: Aliases, position: int | None = None) -> tree.Node:
     """`node` with its aliases replaced, and at a `position`; `_Measure` has checked its height."""
-    if isinstance(node, Parameter):
+    if isinstance(node, tree.Parameter):
         at = node.position if position is None else position
         return _replaced(_value(node, aliases), aliases, at)
-    rest = iter([_replaced(each, aliases, position) for each in children(node)])
+    rest = iter([_replaced(each, aliases, position) for each in tree.children(node)])
 
     def replaced(value: object) -> object:
-        if isinstance(value, Syntax):
+        if isinstance(value, tree.Syntax):
             return next(rest)
         return tuple([replaced(each) for each in value]) if isinstance(value, tuple) else value
 
@@ -142,12 +135,12 @@ def _replaced(node: Node, aliases: Aliases, position: int | None = None) -> Node
     return msgspec.structs.replace(node, **changes)
 
 
-def _value(alias: Parameter, aliases: Aliases) -> Node:
+def _value(alias: tree.Parameter, aliases: Aliases) -> tree.Node:
     """The expression of an alias, which may be that of another alias."""
-    found: Node | None = alias
-    while isinstance(found, Parameter):
+    found: tree.Node | None = alias
+    while isinstance(found, tree.Parameter):
         found = aliases.get(found.name)
-    return Literal("null", "null", alias.position) if found is None else found
+    return tree.Literal("null", "null", alias.position) if found is None else found
 
 
 def shown_alias(name: str) -> str:

@@ -125,16 +125,14 @@ TRANSFORMATIONS: tuple[str, ...] = tuple(each.name for each in get_args(Transfor
 """The names of the transformations."""
 
 
-def parse_apply(
-    text: str, limits: ExpressionLimits = DEFAULT_LIMITS, option: str = APPLY
-) -> tuple[Transformation, ...]:
+def parse_apply(text: str, limits: ExpressionLimits = DEFAULT_LIMITS) -> tuple[Transformation, ...]:
     """The transformations of a percent-decoded `$apply`, at least one.
 
     `limits` apply to all expressions together, and to the nesting of groups. Raises `Refusal` with
-    `option` as its target: 400 for an error at a place, 501 for unsupported parts of the extension
+    `$apply` as its target: 400 for an error at a place, 501 for unsupported parts of the extension
     (`concat`, `rollup`, `topcount`, custom aggregates and the like).
     """
-    reader = _ApplyReader(text, limits, option)
+    reader = _ApplyReader(text, limits)
     if reader.at_end():
         raise reader.empty(_EXAMPLE)
     transformations = reader.sequence(0)
@@ -148,8 +146,8 @@ class _ApplyReader(ExpressionParser):
 
     __slots__ = ("_parts",)
 
-    def __init__(self, text: str, limits: ExpressionLimits, option: str) -> None:
-        super().__init__(text, limits, option)
+    def __init__(self, text: str, limits: ExpressionLimits) -> None:
+        super().__init__(text, limits, APPLY)
         self._parts = 0
 
     def sequence(self, depth: int) -> tuple[Transformation, ...]:

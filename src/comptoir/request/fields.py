@@ -48,13 +48,13 @@ class SelectItem(Syntax, frozen=True):
         return self.path == ("*",)
 
 
-def parse_select(text: str, option: str = SELECT) -> tuple[SelectItem, ...]:
+def parse_select(text: str) -> tuple[SelectItem, ...]:
     """The items of a percent-decoded `$select`, at least one; they may be equal.
 
-    Raises `Refusal` with `option` as its target: 400 for a malformed list, 501 for annotations,
+    Raises `Refusal` with `$select` as its target: 400 for a malformed list, 501 for annotations,
     actions and functions, and for options of an item.
     """
-    reader = OptionReader(text, option)
+    reader = OptionReader(text, SELECT)
     if reader.at_end():
         raise reader.empty(_EXAMPLE)
     items: list[SelectItem] = []

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Literal, TypeVar
 
 import msgspec
@@ -59,20 +58,20 @@ PROTOCOL_HEADERS = _OF_VERSIONS | _OF_ISOLATION | frozenset(ACCESS)
 """The headers that `check_versions`, `check_isolation` and `access` read."""
 
 _TOKEN_FORM = re.compile(rb"\s*([0-9a-f]{1,32})\.([0-9]{1,18})\s*")
-_SHORT_FORMATS: Mapping[str, str] = MappingProxyType(
-    {"json": JSON, "xml": "application/xml", "atom": "application/atom+xml"}
-)
-_JSON_PARAMETERS: Mapping[str, str] = MappingProxyType(
-    {
-        "charset": "charset",
-        "odata.metadata": "metadata",
-        "metadata": "metadata",
-        "odata.streaming": "streaming",
-        "streaming": "streaming",
-        "ieee754compatible": "ieee754",
-        "exponentialdecimals": "exponential",
-    }
-)
+_SHORT_FORMATS: Mapping[str, str] = {
+    "json": JSON,
+    "xml": "application/xml",
+    "atom": "application/atom+xml",
+}
+_JSON_PARAMETERS: Mapping[str, str] = {
+    "charset": "charset",
+    "odata.metadata": "metadata",
+    "metadata": "metadata",
+    "odata.streaming": "streaming",
+    "streaming": "streaming",
+    "ieee754compatible": "ieee754",
+    "exponentialdecimals": "exponential",
+}
 """Parameters of `application/json`; OData 4.01 omits `odata.`."""
 
 _ODATA = "odata."

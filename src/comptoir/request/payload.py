@@ -152,11 +152,9 @@ class MemberName:
         self.text = text
 
 
-def _member_name(_: type, text: str) -> MemberName:
-    return MemberName(text)
-
-
-MEMBERS = msgspec.json.Decoder(dict[MemberName, msgspec.Raw], dec_hook=_member_name)
+MEMBERS = msgspec.json.Decoder(
+    dict[MemberName, msgspec.Raw], dec_hook=lambda _, text: MemberName(text)
+)
 """Decodes the members of a JSON object, including those that are given twice."""
 
 

@@ -60,16 +60,14 @@ class SearchJunction(Syntax, frozen=True):
 SearchNode: TypeAlias = SearchTerm | SearchNot | SearchJunction
 
 
-def parse_search(
-    text: str, limits: ExpressionLimits = DEFAULT_LIMITS, option: str = SEARCH
-) -> SearchNode:
+def parse_search(text: str, limits: ExpressionLimits = DEFAULT_LIMITS) -> SearchNode:
     """The tree of a percent-decoded search.
 
     `limits` apply as to expressions: a chain is one node above its operands however long it is,
     and `depth` counts the parentheses and negations that are open at one place. Raises `Refusal`
-    (400) with the place of the error and `option` as its target.
+    (400) with the place of the error and `$search` as its target.
     """
-    reader = SearchReader(text, limits, option)
+    reader = SearchReader(text, limits, SEARCH)
     node = reader.search()
     if reader.position != len(text):
         raise reader.misplaced(rows.CLOSED_SEARCH, reader.position, "a word, AND or OR")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from urllib.parse import quote
 
 import msgspec
@@ -19,13 +18,11 @@ _encode = msgspec.json.Encoder().encode
 
 MINIMAL, NONE, FULL = "minimal", "none", "full"
 
-_CONTROL: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        MINIMAL: ("@odata.etag",),
-        NONE: (),
-        FULL: ("@odata.etag", "@odata.type", "@odata.id", "@odata.editLink"),
-    }
-)
+_CONTROL: Mapping[str, tuple[str, ...]] = {
+    MINIMAL: ("@odata.etag",),
+    NONE: (),
+    FULL: ("@odata.etag", "@odata.type", "@odata.id", "@odata.editLink"),
+}
 """The control information of a record, by metadata level (OData JSON Format 4.01, section 3.1)."""
 
 SELF_EVIDENT = frozenset({"Edm.String", "Edm.Boolean"})

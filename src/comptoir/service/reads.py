@@ -24,8 +24,6 @@ from comptoir.plan.pages import (
     computed_now,
     decode_delta,
     encode_delta,
-    expired_delta,
-    invalid_delta,
 )
 from comptoir.plan.read import Bounds, Computed, CountPlan, PagePlan, RecordPlan, Row, all_records
 from comptoir.plan.target import record_not_found
@@ -83,13 +81,13 @@ class Deltas:
     async def resume(self, context: Context, token: str, page: Page) -> Delta:
         """The delta of a link; raises `Refusal` (400, 410) if the service cannot follow it."""
         if not context.entity_set.tracks_changes:
-            raise invalid_delta()
+            raise refusal_rows.DELTA_TOKEN("$deltatoken")
         company = context.required_company()
         oldest = time_ns() - int(self._settings.delta_seconds * 1e9)
         delta = decode_delta(token, _query(page), company, oldest=oldest)
         position = await context.reads.position(company, at_least=delta.known)
         if delta.known > position:
-            raise expired_delta()
+            raise refusal_rows.DELTA_EXPIRED("$deltatoken")
         return delta
 
     def token(self, context: Context, page: Page, delta: Delta) -> str:
@@ -111,7 +109,7 @@ class Deltas:
             request.while_connected,
         )
         if await context.reads.trimmed_after(context.required_company(), delta.since):
-            raise expired_delta()
+            raise refusal_rows.DELTA_EXPIRED("$deltatoken")
         entries = [each async for each in self._entries(context, page.plan, changes[:limit])]
         context.spend(len(entries))
         rest = Delta(until, None, time_ns())

@@ -14,18 +14,8 @@ from comptoir.edm.times import instant
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
 from comptoir.jsonvalue import Json
+from comptoir.plan import write as plans
 from comptoir.plan.target import RecordPath, Resource, may_read
-from comptoir.plan.write import (
-    Body,
-    BodyBinder,
-    CreatePlan,
-    DeletePlan,
-    RelatedWrite,
-    Repeat,
-    UpdatePlan,
-    WritePlan,
-    take_related,
-)
 from comptoir.request.headers import (
     ANY_TAG,
     MINIMAL,
@@ -89,10 +79,10 @@ class RecordWrites:
         self._put_replaces = rules.put_replaces
         self._creates_related = rules.related
         self._tags_created = rules.tag_of_created
-        self._binder = partial(BodyBinder, computed=rules.computed)
+        self._binder = partial(plans.BodyBinder, computed=rules.computed)
         self._has_streams = any(each.type.streams for each in runtime.model.sets)
         self._window = timedelta(seconds=runtime.settings.repeatability_seconds)
-        self._planners: Mapping[str, Callable[[Context], Awaitable[WritePlan]]] = {
+        self._planners: Mapping[str, Callable[[Context], Awaitable[plans.WritePlan]]] = {
             "POST": self._create,
             "PATCH": self._change,
             "PUT": self._change,
@@ -103,10 +93,10 @@ class RecordWrites:
         """Create, update, replace or delete a record, depending on the method."""
         return partial(self._run, context, await self.plan(context))
 
-    async def _run(self, context: Context, plan: WritePlan) -> Respond:
+    async def _run(self, context: Context, plan: plans.WritePlan) -> Respond:
         return partial(self.response, context, plan, await self._store.write(plan))
 
-    async def plan(self, context: Context) -> WritePlan:
+    async def plan(self, context: Context) -> plans.WritePlan:
         """Plan the write of a request; raises `Refusal` for errors that need no record to detect.
 
         `$select` applies to the record in the response (OData Protocol 4.01, section 11.4).
@@ -126,7 +116,7 @@ class RecordWrites:
             context.records, _ = self._views.view(context)
         return await self._planners[method](context)
 
-    async def response(self, context: Context, plan: WritePlan, written: Written) -> Response:
+    async def response(self, context: Context, plan: plans.WritePlan, written: Written) -> Response:
         """The response to a write: the record, or if the client prefers its address and ETag.
 
         If the path does not name the record by its key, the write may have changed what the path
@@ -135,10 +125,10 @@ class RecordWrites:
         """
         token = (_TOKEN, opaque_tag(written.company, written.number).encode())
         extra = [token] if plan.repeat is None else [token, _ACCEPTED]
-        if isinstance(plan, DeletePlan):
+        if isinstance(plan, plans.DeletePlan):
             return Response(204, [ODATA_VERSION, *extra])
         records, company, row = context.records, written.company, written.row
-        creates = isinstance(plan, CreatePlan)
+        creates = isinstance(plan, plans.CreatePlan)
         if self._tags_created or not creates:
             extra.insert(0, context.etag(company, row[0]))
         if context.target.resource in _WITHOUT_CONTENT:
@@ -173,7 +163,7 @@ class RecordWrites:
             body = records.record(company, row)
         return Response(201 if creates else 200, headers, body, path=path)
 
-    async def _create(self, context: Context) -> WritePlan:
+    async def _create(self, context: Context) -> plans.WritePlan:
         headers, entity_set = context.request.headers, context.entity_set
         ieee754 = require_json(headers)
         content = await context.request.read_body()
@@ -194,7 +184,7 @@ class RecordWrites:
         if steps:
             within = RecordPath(context.target, context.company)
             given = {steps[-1].navigation.on[1], *steps[-1].navigation.only}
-        return CreatePlan(
+        return plans.CreatePlan(
             entity_set=entity_set,
             company=context.required_company(),
             body=body.create(spare_key=spare_key, given=given),
@@ -208,18 +198,20 @@ class RecordWrites:
 
     def _related(
         self, context: Context, sent: dict[str, Json], *, ieee754: bool
-    ) -> tuple[RelatedWrite, ...]:
+    ) -> tuple[plans.RelatedWrite, ...]:
         """The creates of the related records, which are removed from the body."""
         company, principal = context.required_company(), context.request.principal
 
-        def plan(target: EntitySet, values: dict[str, Json], given: Set[str]) -> CreatePlan:
+        def plan(target: EntitySet, values: dict[str, Json], given: Set[str]) -> plans.CreatePlan:
             body = self._binder(target.type, values, ieee754=ieee754).create(given=given)
-            return CreatePlan(entity_set=target, company=company, body=body, by=principal.subject)
+            return plans.CreatePlan(
+                entity_set=target, company=company, body=body, by=principal.subject
+            )
 
         model = self._models[context.options.schemaversion]
-        return take_related(model, context.entity_set, sent, principal.rights, plan)
+        return plans.take_related(model, context.entity_set, sent, principal.rights, plan)
 
-    async def _change(self, context: Context) -> WritePlan:
+    async def _change(self, context: Context) -> plans.WritePlan:
         """Plan an update or a replacement, or with If-None-Match: * a create with the path's key.
 
         An ETag in the body may be used if neither header says which version is meant.
@@ -243,7 +235,7 @@ class RecordWrites:
             key = await context.key()
             # the key in the path replaces the one in the body
             sent.pop(entity_set.type.key, None)
-            return CreatePlan(
+            return plans.CreatePlan(
                 entity_set=entity_set,
                 company=company,
                 body=self._binder(entity_set.type, sent, ieee754=ieee754).create(key),
@@ -252,7 +244,7 @@ class RecordWrites:
                 repeat=repeat,
             )
         replaces = request.method == "PUT" and self._put_replaces
-        return UpdatePlan(
+        return plans.UpdatePlan(
             entity_set=entity_set,
             segment=context.target.segment,
             company=company,
@@ -266,11 +258,8 @@ class RecordWrites:
             repeat=repeat,
         )
 
-    async def _replace_stream(self, context: Context) -> WritePlan:
-        """Plan the update of a stream to the bytes of the body, of any media type.
-
-        See OData Protocol 4.01, section 11.4.8.
-        """
+    async def _replace_stream(self, context: Context) -> plans.WritePlan:
+        """Plan the update of a stream to the bytes of the body (OData Protocol 4.01, 11.4.8)."""
         content = await context.request.read_body()
         if_match = context.records.tags(context.request.headers, b"if-match")
         if if_match is None:
@@ -280,19 +269,19 @@ class RecordWrites:
         for each in stream.from_bytes(content):
             stored.append(each)
             await asyncio.sleep(0)
-        return UpdatePlan(
+        return plans.UpdatePlan(
             entity_set=context.entity_set,
             segment=context.target.segment,
             company=context.required_company(),
             address=context.address,
-            body=Body({name: "".join(stored)}, None),
+            body=plans.Body({name: "".join(stored)}, None),
             if_match=if_match,
             by=context.request.principal.subject,
             if_none_match=self._if_none_match(context),
             repeat=self._repeat(context, content),
         )
 
-    async def _act(self, context: Context, action: Action) -> WritePlan:
+    async def _act(self, context: Context, action: Action) -> plans.WritePlan:
         """Plan what an action changes, which a client need not have read before.
 
         It has no parameters, so a body has no effect (OData Protocol 4.01, section 11.5.5).
@@ -303,12 +292,12 @@ class RecordWrites:
         if content:
             require_json(context.request.headers)
             parse_object(content)
-        return UpdatePlan(
+        return plans.UpdatePlan(
             entity_set=context.entity_set,
             segment=context.target.segment,
             company=context.required_company(),
             address=context.address,
-            body=Body(action.change, None),
+            body=plans.Body(action.change, None),
             if_match=context.records.tags(context.request.headers, b"if-match") or ANY_TAG,
             by=context.request.principal.subject,
             if_none_match=self._if_none_match(context),
@@ -316,13 +305,13 @@ class RecordWrites:
             repeat=self._repeat(context, content),
         )
 
-    async def _delete(self, context: Context) -> WritePlan:
+    async def _delete(self, context: Context) -> plans.WritePlan:
         request = context.request
         if_match = context.records.tags(request.headers, b"if-match")
         if_none_match = self._if_none_match(context)
         if if_match is None:
             if_match = self._untagged(context, "Deleting")
-        return DeletePlan(
+        return plans.DeletePlan(
             entity_set=context.entity_set,
             segment=context.target.segment,
             company=context.required_company(),
@@ -345,7 +334,7 @@ class RecordWrites:
             raise rows.UNTAGGED("If-Match", action=action, what="record")
         return ANY_TAG
 
-    def _repeat(self, context: Context, content: bytes) -> Repeat | None:
+    def _repeat(self, context: Context, content: bytes) -> plans.Repeat | None:
         """The identity of a repeatable write with this body; None for other writes.
 
         Raises `Refusal`: 400 for invalid headers, 412 for a request that was first sent before the
@@ -364,7 +353,7 @@ class RecordWrites:
         address = f"{request.method} {request.path}?{request.query}".encode()
         for part in (address, *headers, content):
             digest.update(b"%d:" % len(part) + part)
-        return Repeat(
+        return plans.Repeat(
             sent.request_id,
             sent.client_id,
             digest.hexdigest(),
@@ -373,7 +362,7 @@ class RecordWrites:
         )
 
 
-def _repeatable_key(context: Context, repeat: Repeat) -> str:
+def _repeatable_key(context: Context, repeat: plans.Repeat) -> str:
     """The key of a record that a repeatable write creates: each repeat generates the same one.
 
     Later requests of an atomic group may contain the key, and must be equal when repeated.
@@ -393,12 +382,12 @@ class AtomicGroup:
         self,
         store: Store,
         writes: RecordWrites,
-        planner: Callable[[Request], Awaitable[tuple[Context, WritePlan]]],
+        planner: Callable[[Request], Awaitable[tuple[Context, plans.WritePlan]]],
     ) -> None:
         self._store = store
         self._writes = writes
         self._planner = planner
-        self._planned: list[tuple[Context, WritePlan]] = []
+        self._planned: list[tuple[Context, plans.WritePlan]] = []
 
     async def add(self, request: Request) -> str | None:
         """Plan a write, with all checks that need no record.
@@ -421,7 +410,7 @@ class AtomicGroup:
             return None
         return context.records.path(plan.company, plan.key)
 
-    def _check_repeat(self, repeat: Repeat | None) -> None:
+    def _check_repeat(self, repeat: plans.Repeat | None) -> None:
         """Raise `Refusal` (400) unless the whole group can be repeated."""
         others = [plan.repeat for _, plan in self._planned]
         if others and (repeat is None) != (others[0] is None):

@@ -6,7 +6,7 @@ SQLite does. Columns share the objects, which SQLAlchemy adapts to a dialect onc
 
 from functools import cache
 
-from sqlalchemy import BigInteger, Integer, String, Text
+import sqlalchemy as sa
 from sqlalchemy.sql.type_api import TypeEngine
 
 from comptoir.sql.prepared import CODE_POINTS
@@ -18,8 +18,8 @@ _POSTGRESQL = "postgresql"
 def text(length: int | None = None) -> TypeEngine[str]:
     """Text of any length, or of up to `length` characters."""
     if length is None:
-        return Text().with_variant(Text(collation=CODE_POINTS), _POSTGRESQL)
-    return String(length).with_variant(String(length, collation=CODE_POINTS), _POSTGRESQL)
+        return sa.Text().with_variant(sa.Text(collation=CODE_POINTS), _POSTGRESQL)
+    return sa.String(length).with_variant(sa.String(length, collation=CODE_POINTS), _POSTGRESQL)
 
 
 @cache
@@ -28,19 +28,19 @@ def company_key() -> TypeEngine[str]:
 
     Citus does not colocate tables whose distribution columns differ in type.
     """
-    return Text().with_variant(String(36, collation=CODE_POINTS), _POSTGRESQL)
+    return sa.Text().with_variant(sa.String(36, collation=CODE_POINTS), _POSTGRESQL)
 
 
 @cache
 def whole() -> TypeEngine[int]:
     """A whole number, or a boolean as 0 and 1; 64 bits, since narrower expressions overflow."""
-    return Integer().with_variant(BigInteger(), _POSTGRESQL)
+    return sa.Integer().with_variant(sa.BigInteger(), _POSTGRESQL)
 
 
 def spelled(column_type: object) -> str | None:
     """The text of a column's type in a revision; None for a type that Alembic writes itself."""
-    if isinstance(column_type, String):
+    if isinstance(column_type, sa.String):
         return f"column_types.text({column_type.length or ''})"
-    if isinstance(column_type, Integer) and not isinstance(column_type, BigInteger):
+    if isinstance(column_type, sa.Integer) and not isinstance(column_type, sa.BigInteger):
         return "column_types.whole()"
     return None

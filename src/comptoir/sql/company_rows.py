@@ -7,19 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from sqlalchemy import (
-    BindParameter,
-    Column,
-    ColumnElement,
-    Select,
-    Table,
-    bindparam,
-    delete,
-    func,
-    select,
-    tuple_,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.engine import Dialect as Compiler
 
 from comptoir.edm.model import EntityType, Model, UniqueRule
@@ -30,7 +18,9 @@ from comptoir.sql.prepared import (
     ManyQueries,
     Prepared,
     Query,
+    RowSelect,
     constant,
+    first_rows,
     named,
     prepare,
     prepare_insert,
@@ -53,7 +43,7 @@ class TableStatements:
     """The statements over a table. A row has its columns in order, without company and JSON."""
 
     def __init__(
-        self, table: Table, compiler: Compiler, entity_type: EntityType | None = None
+        self, table: sa.Table, compiler: Compiler, entity_type: EntityType | None = None
     ) -> None:
         self._table = table
         self._compiler = compiler
@@ -80,7 +70,7 @@ class TableStatements:
 
     @cached_property
     def _later_rows(self) -> Prepared:
-        is_later = tuple_(*self._key) > tuple_(*map(_key_parameter, self._key))
+        is_later = sa.tuple_(*self._key) > sa.tuple_(*map(_key_parameter, self._key))
         rows = self._select(_others(self._table)).where(is_later).order_by(*self._key)
         return prepare(rows, self._compiler, (COMPANY, *self._key_names))
 
@@ -88,31 +78,24 @@ class TableStatements:
     def first(self) -> Prepared:
         """The keys of the first rows, and the texts of documents: company, number of rows."""
         texts = [self._table.c.folded] if "folded" in self.names else []
-        rows = (
-            self._select([*self._key, *texts])
-            .order_by(*self._key)
-            .limit(whole("limit"))
-            .offset(constant(0))
-        )
-        return prepare(rows, self._compiler, (COMPANY, "limit"))
+        rows = self._select([*self._key, *texts]).order_by(*self._key)
+        return prepare(first_rows(rows, whole("limit")), self._compiler, (COMPANY, "limit"))
 
     @cached_property
     def last(self) -> Prepared:
         """The highest key: company."""
         descending = [column.desc() for column in self._key]
-        keys = self._select(self._key).order_by(*descending).limit(constant(1)).offset(constant(0))
-        return prepare(keys, self._compiler, (COMPANY,))
+        keys = self._select(self._key).order_by(*descending)
+        return prepare(first_rows(keys, constant(1)), self._compiler, (COMPANY,))
 
     @cached_property
     def count(self) -> Prepared:
         """The number of rows: company."""
-        rows = select(func.count()).where(self._company)
+        rows = sa.select(sa.func.count()).where(self._company)
         return prepare(rows, self._compiler, (COMPANY,))
 
-    def _select(
-        self, columns: Iterable[ColumnElement[str | int]]
-    ) -> Select[*tuple[str | int, ...]]:
-        return select(*columns).where(self._company)
+    def _select(self, columns: Iterable[sa.ColumnElement[str | int]]) -> RowSelect:
+        return sa.select(*columns).where(self._company)
 
     def add(self, company_id: str, rows: Iterable[Row]) -> ManyQueries:
         """The statement that adds rows, records with their JSON."""
@@ -145,14 +128,14 @@ class TableStatements:
         is_key = [column == _key_parameter(column) for column in self._key]
         # the JSON has the version that was read
         is_unchanged = self._table.c[VERSION] == binds[JSON[1]]
-        statement = update(self._table).where(self._company, *is_key, is_unchanged).values(binds)
+        statement = sa.update(self._table).where(self._company, *is_key, is_unchanged).values(binds)
         return prepare(statement, self._compiler, (COMPANY, *self._key_names, *names))
 
     @cached_property
     def drop(self) -> Prepared:
         """Drop a row: company, key."""
         is_key = [column == _key_parameter(column) for column in self._key]
-        statement = delete(self._table).where(self._company, *is_key)
+        statement = sa.delete(self._table).where(self._company, *is_key)
         return prepare(statement, self._compiler, (COMPANY, *self._key_names))
 
     @cached_property
@@ -165,7 +148,7 @@ class TableStatements:
         columns = [self._table.c[name] for name in rule.properties]
         values = {f"is_{column.name}": column for column in columns}
         same = [column == named(name) for name, column in values.items()]
-        statement = delete(self._table).where(self._company, *same)
+        statement = sa.delete(self._table).where(self._company, *same)
         if rule.blank_is_free:
             # the rule's index is partial, and serves only statements with this condition
             statement = statement.where(columns[0] != BLANK)
@@ -192,11 +175,11 @@ class CompanyRowStatements:
         """The tables with a company's rows, except its own row and the text index."""
 
 
-def _others(table: Table) -> list[Column[str | int]]:
+def _others(table: sa.Table) -> list[sa.Column[str | int]]:
     """The columns of a table without the company and the JSON of a record."""
     return [column for column in table.columns if column.name not in (COMPANY_ID, *JSON)]
 
 
-def _key_parameter(column: Column[str | int]) -> BindParameter[str | int]:
+def _key_parameter(column: sa.Column[str | int]) -> sa.BindParameter[str | int]:
     """The bind parameter of a value of the key."""
-    return bindparam(f"key_{column.name}", type_=column.type, required=True)
+    return sa.bindparam(f"key_{column.name}", type_=column.type, required=True)

@@ -10,62 +10,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import cast
 
-from sqlalchemy import (
-    CTE,
-    Boolean,
-    ColumnElement,
-    FromClause,
-    Select,
-    String,
-    and_,
-    case,
-    column,
-    exists,
-    false,
-    func,
-    literal_column,
-    not_,
-    or_,
-    select,
-    table,
-    true,
-)
+import sqlalchemy as sa
 
 from comptoir.edm.model import EntitySet
-from comptoir.plan.expressions.nodes import (
-    Choice,
-    Comparison,
-    Constant,
-    CountOf,
-    Exists,
-    Field,
-    Function,
-    HasAttribute,
-    IsNull,
-    Junction,
-    MatchesSearch,
-    Member,
-    Not,
-    Null,
-    OneOf,
-    Related,
-    Slot,
-    Step,
-    Value,
-    may_be_constant,
-    parts,
-)
+from comptoir.plan.expressions import nodes
 from comptoir.plan.expressions.types import FunctionName
 from comptoir.sql.dialects import Dialect, SqlValue
-from comptoir.sql.prepared import BLANK, constant, constant_text, slot_of
+from comptoir.sql.prepared import BLANK, RowSelect, constant, constant_text, slot_of
 from comptoir.sql.tables import COMPANY_ID, Tables, of_company
 from comptoir.sql.text_index import matches, text_matches
 
-Selected = ColumnElement[str | int] | ColumnElement[int]
+Selected = sa.ColumnElement[str | int] | sa.ColumnElement[int]
 Name = tuple[int, str]
 """The number of a step, 0 for the records of the statement itself, and a property."""
 
-Finish = Callable[[Select[*tuple[str | int, ...]]], Select[*tuple[str | int, ...]]]
+Finish = Callable[[RowSelect], RowSelect]
 """Groups, sorts or limits a SELECT."""
 
 
@@ -77,9 +36,9 @@ class SelectScope:
 
     def __init__(
         self,
-        froms: Sequence[FromClause],
+        froms: Sequence[sa.FromClause],
         columns: dict[Name, SqlValue],
-        conditions: Sequence[ColumnElement[bool]] = (),
+        conditions: Sequence[sa.ColumnElement[bool]] = (),
         parent: "SelectScope | None" = None,
     ) -> None:
         self.froms = list(froms)
@@ -92,7 +51,7 @@ class SelectScope:
         self.computed: dict[int, SqlValue] = {}
         """The columns of the nodes that a CTE computes, by the identity of the node."""
 
-        self._ctes: list[CTE] = []
+        self._ctes: list[sa.CTE] = []
         self._numbers: Iterator[int] = count() if parent is None else parent._numbers
 
     @property
@@ -110,18 +69,18 @@ class SelectScope:
             scope = scope.parent
         raise LookupError(f"no select scope has {name} of step {step}")
 
-    def selecting(self, *values: Selected) -> Select[*tuple[str | int, ...]]:
+    def selecting(self, *values: Selected) -> RowSelect:
         """Build the SELECT of some values; it correlates with the enclosing scopes."""
         # With its name in the list, a CTE is compiled before those that select from it, not within
         # them. The CTEs of a nested scope are in a list of its own.
         nest_here = self.parent is not None
         return self._selecting(values).add_cte(*self._ctes, nest_here=nest_here)
 
-    def _selecting(self, values: Sequence[Selected]) -> Select[*tuple[str | int, ...]]:
-        statement = select(*values).select_from(*self.froms).where(*self.conditions)
+    def _selecting(self, values: Sequence[Selected]) -> RowSelect:
+        statement = sa.select(*values).select_from(*self.froms).where(*self.conditions)
         return statement if self.parent is None else statement.correlate_except(*self.froms)
 
-    def _select_from(self, statement: Select[*tuple[str | int, ...]]) -> CTE:
+    def _select_from(self, statement: RowSelect) -> sa.CTE:
         cte = statement.cte(f"cte_{next(self._numbers)}")
         self.froms, self.conditions = [cte], []
         self._ctes.append(cte)
@@ -158,25 +117,25 @@ DEPTH = 50
 _LEAST_DEPTH = 12
 
 _OPEN_SYMBOLS: dict[type, int] = {
-    Junction: 3,
-    Comparison: 4,
-    Not: 2,
-    IsNull: 3,
-    Function: 6,
-    Choice: 8,
-    OneOf: 6,
-    Exists: 13,
-    CountOf: 10,
-    Related: 10,
+    nodes.Junction: 3,
+    nodes.Comparison: 4,
+    nodes.Not: 2,
+    nodes.IsNull: 3,
+    nodes.Function: 6,
+    nodes.Choice: 8,
+    nodes.OneOf: 6,
+    nodes.Exists: 13,
+    nodes.CountOf: 10,
+    nodes.Related: 10,
 }
 """The SQL symbols that a node leaves open around its parts; 1 for any other node."""
 
 GROUP = 100
 """The most operands of a chain of `and` or `or` in a row."""
 
-_NULL: SqlValue = literal_column("NULL")
+_NULL: SqlValue = sa.literal_column("NULL")
 
-_COMPARISONS: Mapping[str, Callable[[SqlValue, SqlValue], ColumnElement[bool]]] = {
+_COMPARISONS: Mapping[str, Callable[[SqlValue, SqlValue], sa.ColumnElement[bool]]] = {
     "eq": lambda left, right: left == right,
     "ne": lambda left, right: left != right,
     "lt": lambda left, right: left < right,
@@ -203,7 +162,7 @@ class Expressions:
         self._first_slot = first_slot
         self._depth = depth
 
-    def restrict(self, scope: SelectScope, node: Value, of: Name | None = None) -> None:
+    def restrict(self, scope: SelectScope, node: nodes.Value, of: Name | None = None) -> None:
         """Add a condition to a scope.
 
         `of` is a column of the scope's records, for a condition that may have the same result for
@@ -213,28 +172,28 @@ class Expressions:
         condition = _Renderer(self, scope).condition(node)
         if of is not None:
             guarded = self.call("tied_to_row", [scope.column(*of), condition])
-            condition = cast("ColumnElement[bool]", guarded)
+            condition = cast("sa.ColumnElement[bool]", guarded)
         scope.conditions.append(condition)
 
-    def value(self, scope: SelectScope, node: Value) -> SqlValue:
+    def value(self, scope: SelectScope, node: nodes.Value) -> SqlValue:
         """Build the SQL of a value over a scope that `split_deep` has prepared for it."""
         return _Renderer(self, scope).value(node)
 
-    def split_deep(self, scope: SelectScope, *nodes: Value) -> None:
+    def split_deep(self, scope: SelectScope, *values: nodes.Value) -> None:
         """Move the parts of expressions that are too deep into CTEs of a scope."""
-        for cut in _Cuts(nodes, self._depth).by_cte:
+        for cut in _Cuts(values, self._depth).by_cte:
             renderer = _Renderer(self, scope)
             columns = scope.extend(dict(scope.computed), [renderer.value(each) for each in cut])
             scope.computed.update(
                 (id(node), column) for node, column in zip(cut, columns, strict=True)
             )
 
-    def slot(self, node: Slot) -> SqlValue:
+    def slot(self, node: nodes.Slot) -> SqlValue:
         """Return the bind parameter of a slot."""
         return slot_of(node, self._first_slot)
 
     def call(
-        self, name: FunctionName, arguments: Sequence[SqlValue | ColumnElement[bool]]
+        self, name: FunctionName, arguments: Sequence[SqlValue | sa.ColumnElement[bool]]
     ) -> SqlValue:
         """Build a call of a function of the dialect."""
         return cast("SqlValue", self._dialect.functions[name](*arguments))
@@ -245,7 +204,9 @@ class Expressions:
             self._tables, self._dialect, None, self._first_slot, _nested_depth(self._depth)
         )
 
-    def related(self, scope: SelectScope, steps: Sequence[Step], node: Value | None) -> SelectScope:
+    def related(
+        self, scope: SelectScope, steps: Sequence[nodes.Step], node: nodes.Value | None
+    ) -> SelectScope:
         """Return a nested scope for a node over the records at the end of steps."""
         columns: dict[tuple[int, str], SqlValue] = {}
         inner = SelectScope([], columns, parent=scope)
@@ -255,10 +216,10 @@ class Expressions:
             columns_used = {name: records.columns[name] for name in sorted(used[step.number])}
             # only the columns that are used, since each column of a table costs time here
             table_columns = {
-                each.name: column(each.name, each.type) for each in columns_used.values()
+                each.name: sa.column(each.name, each.type) for each in columns_used.values()
             }
-            other = table(
-                records.table.name, column(COMPANY_ID, String), *table_columns.values()
+            other = sa.table(
+                records.table.name, sa.column(COMPANY_ID, sa.String), *table_columns.values()
             ).alias()
             inner.froms.append(other)
             for name, each in columns_used.items():
@@ -276,7 +237,7 @@ class Expressions:
             ]
         return inner
 
-    def has_attribute(self, scope: SelectScope, node: HasAttribute) -> ColumnElement[bool]:
+    def has_attribute(self, scope: SelectScope, node: nodes.HasAttribute) -> sa.ColumnElement[bool]:
         """Build the condition that the record has an attribute."""
         pairs = None if self._set is None else self._set.pair_filter
         if pairs is None:
@@ -291,9 +252,9 @@ class Expressions:
         ]
         if node.value is not None:
             conditions.append(columns[pairs.carrier_value] == self.slot(node.value))
-        return exists(SelectScope([other], {}, conditions, scope).selecting(constant(1)))
+        return sa.exists(SelectScope([other], {}, conditions, scope).selecting(constant(1)))
 
-    def matches(self, scope: SelectScope, node: MatchesSearch) -> ColumnElement[bool]:
+    def matches(self, scope: SelectScope, node: nodes.MatchesSearch) -> sa.ColumnElement[bool]:
         """Build the condition that a search finds the record."""
         if self._set is None:
             raise LookupError("a search applies to the records of a set, not to related records")
@@ -312,80 +273,82 @@ class _Renderer:
         self._expressions = expressions
         self._scope = scope
 
-    def condition(self, node: Value) -> ColumnElement[bool]:
+    def condition(self, node: nodes.Value) -> sa.ColumnElement[bool]:
         computed = self._scope.computed.get(id(node))
         if computed is not None:
             return computed == constant(1)
         match node:
-            case Junction():
+            case nodes.Junction():
                 sql = self._junction(node)
-            case Comparison():
+            case nodes.Comparison():
                 sql = self._comparison(node)
-            case OneOf():
+            case nodes.OneOf():
                 sql = self._one_of(node)
-            case Not():
-                sql = not_(self.condition(node.operand))
-            case IsNull():
+            case nodes.Not():
+                sql = sa.not_(self.condition(node.operand))
+            case nodes.IsNull():
                 sql = self.value(node.operand).is_(None)
-            case Exists():
+            case nodes.Exists():
                 sql = self._exists(node)
-            case HasAttribute():
+            case nodes.HasAttribute():
                 sql = self._expressions.has_attribute(self._scope, node)
-            case MatchesSearch():
+            case nodes.MatchesSearch():
                 sql = self._expressions.matches(self._scope, node)
-            case Constant():
-                sql = true() if node.value else false()
-            case Function():
+            case nodes.Constant():
+                sql = sa.true() if node.value else sa.false()
+            case nodes.Function():
                 value = self._function(node)
-                is_condition = isinstance(value.type, Boolean)
-                sql = cast("ColumnElement[bool]", value) if is_condition else value == constant(1)
+                is_condition = isinstance(value.type, sa.Boolean)
+                sql = (
+                    cast("sa.ColumnElement[bool]", value) if is_condition else value == constant(1)
+                )
             case _:
                 sql = self.value(node) == constant(1)
         return sql
 
-    def value(self, node: Value) -> SqlValue:
+    def value(self, node: nodes.Value) -> SqlValue:
         computed = self._scope.computed.get(id(node))
         if computed is not None:
             return computed
         match node:
-            case Field():
+            case nodes.Field():
                 sql = self._scope.column(0, node.name)
-            case Member():
+            case nodes.Member():
                 sql = self._scope.column(node.step, node.name)
-            case Slot():
+            case nodes.Slot():
                 sql = self._expressions.slot(node)
-            case Function():
+            case nodes.Function():
                 value = self._function(node)
-                sql = self._number(value) if isinstance(value.type, Boolean) else value
-            case Null():
+                sql = self._number(value) if isinstance(value.type, sa.Boolean) else value
+            case nodes.Null():
                 sql = _NULL
-            case Constant():
+            case nodes.Constant():
                 sql = cast("SqlValue", constant(int(node.value)))
-            case Choice():
+            case nodes.Choice():
                 sql = self._choice(node)
-            case Related():
+            case nodes.Related():
                 sql = self._related(node)
-            case CountOf():
+            case nodes.CountOf():
                 inner = self._expressions.related(self._scope, node.steps, None)
-                sql = cast("SqlValue", inner.selecting(func.count()).scalar_subquery())
+                sql = cast("SqlValue", inner.selecting(sa.func.count()).scalar_subquery())
             case _:
                 sql = self._number(self.condition(node))
         return sql
 
-    def _number(self, condition: ColumnElement[bool] | SqlValue) -> SqlValue:
+    def _number(self, condition: sa.ColumnElement[bool] | SqlValue) -> SqlValue:
         """A condition as a number: 1, 0 or null."""
         return self._expressions.call("as_number", [condition])
 
-    def _related(self, node: Related) -> SqlValue:
+    def _related(self, node: nodes.Related) -> SqlValue:
         inner = self._expressions.related(self._scope, node.steps, node.value)
         nested = self._expressions.nested()
         nested.split_deep(inner, node.value)
         return inner.selecting(nested.value(inner, node.value)).scalar_subquery()
 
-    def _function(self, node: Function) -> SqlValue:
+    def _function(self, node: nodes.Function) -> SqlValue:
         return self._expressions.call(node.name, [self.value(each) for each in node.arguments])
 
-    def _comparison(self, node: Comparison) -> ColumnElement[bool]:
+    def _comparison(self, node: nodes.Comparison) -> sa.ColumnElement[bool]:
         left, right = self.value(node.left), self.value(node.right)
         if not node.nullable:
             return _COMPARISONS[node.operator](left, right)
@@ -393,38 +356,38 @@ class _Renderer:
             return left.is_not_distinct_from(right)
         if node.operator == "ne":
             return left.is_distinct_from(right)
-        return _COMPARISONS[node.operator](left, right).is_(true())
+        return _COMPARISONS[node.operator](left, right).is_(sa.true())
 
-    def _one_of(self, node: OneOf) -> ColumnElement[bool]:
+    def _one_of(self, node: nodes.OneOf) -> sa.ColumnElement[bool]:
         operand = self.value(node.operand)
         items = [self.value(each) for each in node.items]
         if not node.nullable:
             return operand.in_(items)
-        if all(isinstance(each, Slot) for each in node.items):
-            return operand.in_(items).is_(true())
+        if all(isinstance(each, nodes.Slot) for each in node.items):
+            return operand.in_(items).is_(sa.true())
         present = [self._expressions.call("null_as_value", [each]) for each in items]
         return self._expressions.call("null_as_value", [operand]).in_(present)
 
-    def _choice(self, node: Choice) -> SqlValue:
+    def _choice(self, node: nodes.Choice) -> SqlValue:
         if _is_null(node):
             return _NULL
         branches = [
             (self.condition(condition), self.value(value))
             for condition, value in zip(node.conditions, node.values, strict=True)
         ]
-        return cast("SqlValue", case(*branches))
+        return cast("SqlValue", sa.case(*branches))
 
-    def _exists(self, node: Exists) -> ColumnElement[bool]:
+    def _exists(self, node: nodes.Exists) -> sa.ColumnElement[bool]:
         inner = self._expressions.related(self._scope, node.steps, node.condition)
         if node.condition is not None:
             last = node.steps[-1]
             related = last.number, last.navigation.on[1]
-            of = related if may_be_constant(node.condition) else None
+            of = related if nodes.may_be_constant(node.condition) else None
             self._expressions.nested().restrict(inner, node.condition, of)
-        return exists(inner.selecting(constant(1)))
+        return sa.exists(inner.selecting(constant(1)))
 
-    def _junction(self, node: Junction) -> ColumnElement[bool]:
-        join = and_ if node.operator == "and" else or_
+    def _junction(self, node: nodes.Junction) -> sa.ColumnElement[bool]:
+        join = sa.and_ if node.operator == "and" else sa.or_
         terms = [self.condition(operand) for operand in node.operands]
         while len(terms) > GROUP:
             # "= 1" keeps SQLAlchemy from joining the groups into one chain again
@@ -435,28 +398,28 @@ class _Renderer:
         return join(*terms)
 
 
-def _is_null(node: Value) -> bool:
+def _is_null(node: nodes.Value) -> bool:
     """Whether a value is always null, and so has no type."""
-    if isinstance(node, Choice):
+    if isinstance(node, nodes.Choice):
         return all(map(_is_null, node.values))
-    return isinstance(node, Null)
+    return isinstance(node, nodes.Null)
 
 
-def _used_properties(steps: Sequence[Step], node: Value | None) -> dict[int, set[str]]:
+def _used_properties(steps: Sequence[nodes.Step], node: nodes.Value | None) -> dict[int, set[str]]:
     """The properties of the records at each step that a node and the steps themselves use."""
     used: dict[int, set[str]] = defaultdict(set)
-    pending: list[Value] = [] if node is None else [node]
+    pending: list[nodes.Value] = [] if node is None else [node]
     walked = list(steps)
     while pending:
         each = pending.pop()
-        if isinstance(each, Member):
+        if isinstance(each, nodes.Member):
             used[each.step].add(each.name)
-        elif isinstance(each, Related | Exists | CountOf):
+        elif isinstance(each, nodes.Related | nodes.Exists | nodes.CountOf):
             walked += each.steps
-        pending += parts(each)
-        if isinstance(each, Related):
+        pending += nodes.parts(each)
+        if isinstance(each, nodes.Related):
             pending.append(each.value)
-        elif isinstance(each, Exists) and each.condition is not None:
+        elif isinstance(each, nodes.Exists) and each.condition is not None:
             pending.append(each.condition)
     for step in walked:
         own, theirs = step.navigation.on
@@ -472,7 +435,7 @@ def _constant_value(value: str | int) -> SqlValue:
 
 def _nested_depth(depth: int) -> int:
     """The depth for expressions over related records, within an expression of a given depth."""
-    return max(depth - _OPEN_SYMBOLS[Exists], _LEAST_DEPTH)
+    return max(depth - _OPEN_SYMBOLS[nodes.Exists], _LEAST_DEPTH)
 
 
 class _Cuts:
@@ -481,19 +444,19 @@ class _Cuts:
     `open` is the number of SQL symbols that the nodes leave open after the cuts.
     """
 
-    def __init__(self, nodes: Sequence[Value], depth: int) -> None:
-        self.by_cte: list[list[Value]] = []
+    def __init__(self, values: Sequence[nodes.Value], depth: int) -> None:
+        self.by_cte: list[list[nodes.Value]] = []
         self._depth = depth
         self._measured: dict[int, tuple[int, int]] = {}
-        self.open = max((self._measure(node)[0] for node in nodes), default=0)
+        self.open = max((self._measure(node)[0] for node in values), default=0)
 
-    def _measure(self, node: Value) -> tuple[int, int]:
+    def _measure(self, node: nodes.Value) -> tuple[int, int]:
         """The symbols that a node leaves open, and the number of CTEs that it selects from."""
         known = self._measured.get(id(node))
         if known is not None:
             return known
         symbols = _OPEN_SYMBOLS.get(type(node), 1)
-        below = [(child, *self._measure(child)) for child in parts(node)]
+        below = [(child, *self._measure(child)) for child in nodes.parts(node)]
         ctes = max((each for _, _, each in below), default=0)
         deepest = 0
         for child, depth, child_ctes in below:
@@ -506,15 +469,15 @@ class _Cuts:
         self._measured[id(node)] = measured
         return measured
 
-    def _cut(self, node: Value, cte: int) -> None:
+    def _cut(self, node: nodes.Value, cte: int) -> None:
         while len(self.by_cte) <= cte:
             self.by_cte.append([])
         if not any(each is node for each in self.by_cte[cte]):
             self.by_cte[cte].append(node)
 
-    def _open_within(self, node: Value) -> int:
+    def _open_within(self, node: nodes.Value) -> int:
         """The symbols that the expression of a node over related records leaves open at most."""
-        inner = node.condition if isinstance(node, Exists) else None
-        if isinstance(node, Related):
+        inner = node.condition if isinstance(node, nodes.Exists) else None
+        if isinstance(node, nodes.Related):
             inner = node.value
         return 1 if inner is None else _Cuts([inner], _nested_depth(self._depth)).open

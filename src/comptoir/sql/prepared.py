@@ -6,16 +6,7 @@ from threading import Lock
 from typing import TypeVar
 
 import msgspec
-from sqlalchemy import (
-    BigInteger,
-    BindParameter,
-    ColumnElement,
-    Table,
-    Text,
-    bindparam,
-    insert,
-    literal_column,
-)
+import sqlalchemy as sa
 from sqlalchemy.engine import Compiled, Dialect
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.util import LRUCache
@@ -35,6 +26,9 @@ Shape = TypeVar("Shape")
 _SLOT = "slot_"
 _cache_lock = Lock()
 _compiled: LRUCache[object, Compiled] = LRUCache(SHAPES_CACHED)
+
+RowSelect = sa.Select[*tuple[str | int, ...]]
+"""A statement that reads rows."""
 
 Value = Stored | bytes | Sequence[Stored | bytes | None] | None
 """A bound value, or an array of values on databases with arrays."""
@@ -145,32 +139,32 @@ Steps = Generator[Statement, list[Row], T]
 CODE_POINTS = "C"
 """The collation in which texts compare by code point."""
 
-_TEXT = Text(collation=CODE_POINTS)
-_WHOLE = BigInteger()
+_TEXT = sa.Text(collation=CODE_POINTS)
+_WHOLE = sa.BigInteger()
 
 
-def slot(number: int) -> BindParameter[str | int]:
+def slot(number: int) -> sa.BindParameter[str | int]:
     """The bind parameter of a numbered value; its type follows from the other operand."""
-    return bindparam(f"{_SLOT}{number}", required=True)
+    return sa.bindparam(f"{_SLOT}{number}", required=True)
 
 
-def slot_of(node: Slot, first: int = 0) -> BindParameter[str | int]:
+def slot_of(node: Slot, first: int = 0) -> sa.BindParameter[str | int]:
     """The bind parameter of a value of an expression whose slots begin at `first`."""
     name = f"{_SLOT}{first + node.number}"
     if node.whole:
-        return bindparam(name, type_=_WHOLE, required=True)
-    return bindparam(name, type_=_TEXT, required=True)
+        return sa.bindparam(name, type_=_WHOLE, required=True)
+    return sa.bindparam(name, type_=_TEXT, required=True)
 
 
-class _Converted(Text):
+class _Converted(sa.Text):
     def __init__(self, convert: Convert) -> None:
         super().__init__(collation=CODE_POINTS)
         self.convert = convert
 
 
-def converted(name: str, convert: Convert) -> BindParameter[str]:
+def converted(name: str, convert: Convert) -> sa.BindParameter[str]:
     """The bind parameter of a named value that is converted to text when it is bound."""
-    return bindparam(name, type_=_Converted(convert), required=True)
+    return sa.bindparam(name, type_=_Converted(convert), required=True)
 
 
 PREFIX = "comptoir_"
@@ -185,30 +179,35 @@ MOST_CALLS = 50
 _CALL = re.compile(rf"{PREFIX}\w+\(|\b(?:instr|substr|length)\(|\|\|", re.ASCII)
 
 
-def constant(number: int) -> ColumnElement[int]:
+def constant(number: int) -> sa.ColumnElement[int]:
     """A number as part of the statement's text, never one from a request."""
     # the type is also that of what is computed from it, such as a negative decimal
-    return literal_column(str(number), _WHOLE)
+    return sa.literal_column(str(number), _WHOLE)
 
 
-def constant_text(text: str) -> ColumnElement[str]:
+def constant_text(text: str) -> sa.ColumnElement[str]:
     """A text as part of the statement's text, never one from a request."""
     quoted = text.replace("'", "''")
-    return literal_column(f"'{quoted}'", Text)
+    return sa.literal_column(f"'{quoted}'", sa.Text)
 
 
 BLANK = constant_text("")
 """The empty text, as part of the statement's text."""
 
 
-def named(name: str) -> BindParameter[str | int]:
+def named(name: str) -> sa.BindParameter[str | int]:
     """The bind parameter of a named value; its type follows from the other operand."""
-    return bindparam(name, required=True)
+    return sa.bindparam(name, required=True)
 
 
-def whole(name: str) -> BindParameter[int]:
+def whole(name: str) -> sa.BindParameter[int]:
     """The bind parameter of a named whole number."""
-    return bindparam(name, type_=_WHOLE, required=True)
+    return sa.bindparam(name, type_=_WHOLE, required=True)
+
+
+def first_rows(statement: RowSelect, count: sa.ColumnElement[int]) -> RowSelect:
+    """The first rows of a statement; SQLAlchemy would bind a missing offset for SQLite."""
+    return statement.limit(count).offset(constant(0))
 
 
 def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = ()) -> Prepared:
@@ -244,11 +243,11 @@ def query_of(statement: ClauseElement, dialect: Dialect) -> Query:
     return Query(str(compiled), [values[name] for name in _order(compiled)])
 
 
-def prepare_insert(table: Table, names: Sequence[str], dialect: Dialect) -> Prepared:
+def prepare_insert(table: sa.Table, names: Sequence[str], dialect: Dialect) -> Prepared:
     """Compile an insert of a row; the values to bind are those of the columns `names`."""
     binds = [f"set_{name}" for name in names]
     values = {name: named(bind) for name, bind in zip(names, binds, strict=True)}
-    prepared = prepare(insert(table).values(values), dialect, binds)
+    prepared = prepare(sa.insert(table).values(values), dialect, binds)
     columns = tuple([names[position] for position in prepared.order])
     return msgspec.structs.replace(prepared, bulk=BulkCopy(table.name, columns))
 
@@ -260,7 +259,7 @@ def _order(compiled: Compiled) -> Sequence[str]:
 
 
 def _conversions(compiled: Compiled, order: Sequence[str]) -> Iterator[tuple[int, Convert]]:
-    binds: Mapping[str, BindParameter[str]] = compiled.binds  # type: ignore[attr-defined]
+    binds: Mapping[str, sa.BindParameter[str]] = compiled.binds  # type: ignore[attr-defined]
     for at, name in enumerate(order):
         bind_type = binds[name].type
         if isinstance(bind_type, _Converted):

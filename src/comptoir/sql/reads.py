@@ -10,21 +10,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 import msgspec
-from sqlalchemy import (
-    ClauseElement,
-    ColumnElement,
-    Text,
-    and_,
-    case,
-    cast,
-    false,
-    func,
-    literal_column,
-    not_,
-    or_,
-    select,
-    tuple_,
-)
+import sqlalchemy as sa
 from sqlalchemy.sql.elements import UnaryExpression
 
 from comptoir.edm.model import LAST_CHANGE, Company, EntitySet, NavigationProperty, Property
@@ -208,12 +194,12 @@ class ReadStatements:
         pipeline, bounds = shape
         scope = self._bounded(pipeline.entity_set, bounds)
         self._transform(scope, pipeline)
-        return self._prepared(scope.selecting(func.count()), scope, _bounds_names(bounds))
+        return self._prepared(scope.selecting(sa.func.count()), scope, _bounds_names(bounds))
 
     def _build_set_count(self, entity_set: EntitySet) -> Prepared:
         scope, companies = self._base(entity_set), self._tables.companies
-        count = scope.selecting(func.count()).scalar_subquery()
-        statement = select(companies.c.change_number, count).where(of_company(companies))
+        count = scope.selecting(sa.func.count()).scalar_subquery()
+        statement = sa.select(companies.c.change_number, count).where(of_company(companies))
         return self._prepared(statement, scope, (COMPANY,))
 
     def _build_related(self, shape: RelatedShape) -> Prepared:
@@ -221,13 +207,13 @@ class ReadStatements:
         scope = self._joined(pipeline, navigation, count)
         order = _directed_all(self._sort(scope, pipeline))
         joined = scope.column(0, navigation.on[1])
-        rank = func.row_number().over(partition_by=joined, order_by=order).label(_RANK)
+        rank = sa.func.row_number().over(partition_by=joined, order_by=order).label(_RANK)
         columns = [
             column.label(f"c_{number}") for number, column in enumerate(_row(scope, pipeline))
         ]
         inner = scope.selecting(*columns, rank, joined.label("joined")).subquery()
         statement = (
-            select(*(inner.c[f"c_{number}"] for number in range(len(columns))))
+            sa.select(*(inner.c[f"c_{number}"] for number in range(len(columns))))
             .where(inner.c[_RANK] > whole("from"), inner.c[_RANK] <= whole("until"))
             .order_by(inner.c.joined, inner.c[_RANK])
         )
@@ -238,11 +224,11 @@ class ReadStatements:
         pipeline, navigation, count = shape
         scope = self._joined(pipeline, navigation, count)
         joined = scope.column(0, navigation.on[1])
-        statement = scope.selecting(joined, func.count()).group_by(joined)
+        statement = scope.selecting(joined, sa.func.count()).group_by(joined)
         return self._prepared(statement, scope, _joined_names(navigation, count))
 
     def _prepared(
-        self, statement: ClauseElement, scope: SelectScope, names: Sequence[str]
+        self, statement: sa.ClauseElement, scope: SelectScope, names: Sequence[str]
     ) -> Prepared:
         prepared = prepare(statement, self._dialect.compiler, names)
         if scope.cte_count <= FEW_CTES:
@@ -260,7 +246,7 @@ class ReadStatements:
         version: SqlValue = table.c[VERSION]
         if not entity_set.per_company:
             # the tag of a company has the company's own incarnation, which the path does not name
-            version = table.c.incarnation + literal_column("'.'") + cast(version, Text)
+            version = table.c.incarnation + sa.literal_column("'.'") + sa.cast(version, sa.Text)
         columns[_VERSION] = version
         company = [of_company(table)] if entity_set.per_company else []
         return SelectScope([table], columns, company)
@@ -270,7 +256,7 @@ class ReadStatements:
         table = self._tables.records[entity_set.name].table
         encoded, version, layout = [table.c[name] for name in JSON]
         current = record_encoder(entity_set.type).layout
-        return case((and_(version == table.c[VERSION], layout == constant(current)), encoded))
+        return sa.case((sa.and_(version == table.c[VERSION], layout == constant(current)), encoded))
 
     def _bounded(self, entity_set: EntitySet, bounds: BoundsShape) -> SelectScope:
         """The records of a set within bounds."""
@@ -283,7 +269,7 @@ class ReadStatements:
         if keys is not None:
             listed = [named(name) for name in _numbered("key", keys)]
             key = scope.column(0, entity_set.type.key)
-            scope.conditions.append(key.in_(listed) if listed else false())
+            scope.conditions.append(key.in_(listed) if listed else sa.false())
         return scope
 
     def _joined(
@@ -381,7 +367,7 @@ def _value_of(records: Records, declared: Property) -> SqlValue:
     if shows in records.columns:
         return records.columns[shows]
     number, empty = records.table.c[VERSION], constant_text(str(declared.type.default))
-    return cast(number if shows == LAST_CHANGE else empty, column_type(declared))
+    return sa.cast(number if shows == LAST_CHANGE else empty, column_type(declared))
 
 
 def _row(scope: SelectScope, pipeline: Pipeline) -> list[SqlValue]:
@@ -421,7 +407,7 @@ def _is_mixed(order: Sequence[tuple[OrderKey, SqlValue]]) -> bool:
     return len({key.descending for key, _ in order}) > 1
 
 
-def _after_keyset(order: Sequence[tuple[OrderKey, SqlValue]]) -> ColumnElement[bool]:
+def _after_keyset(order: Sequence[tuple[OrderKey, SqlValue]]) -> sa.ColumnElement[bool]:
     """Whether a row comes after the keyset, as a condition that enters an index of the order.
 
     Keys of one direction are compared as a row, which enters the index at the keyset. Others enter
@@ -431,19 +417,19 @@ def _after_keyset(order: Sequence[tuple[OrderKey, SqlValue]]) -> ColumnElement[b
     values = list(map(named, _numbered("keyset", len(keys))))
     first = keys[0]
     if not _is_mixed(order) and not any(each.nullable for each in keys):
-        found, kept = tuple_(*columns), tuple_(*values)
+        found, kept = sa.tuple_(*columns), sa.tuple_(*values)
         return found < kept if first.descending else found > kept
     differs = _first_difference(order)
     if first.nullable:
         return differs
     reached = columns[0] <= values[0] if first.descending else columns[0] >= values[0]
-    return and_(reached, differs)
+    return sa.and_(reached, differs)
 
 
-def _first_difference(order: Sequence[tuple[OrderKey, SqlValue]]) -> ColumnElement[bool]:
+def _first_difference(order: Sequence[tuple[OrderKey, SqlValue]]) -> sa.ColumnElement[bool]:
     """Whether a row comes after the keyset by the first key in which they differ."""
-    cases: list[ColumnElement[bool]] = []
-    equal: list[ColumnElement[bool]] = []
+    cases: list[sa.ColumnElement[bool]] = []
+    equal: list[sa.ColumnElement[bool]] = []
     for (key, column), name in zip(order, _numbered("keyset", len(order)), strict=True):
         value = named(name)
         after = column < value if key.descending else column > value
@@ -452,13 +438,13 @@ def _first_difference(order: Sequence[tuple[OrderKey, SqlValue]]) -> ColumnEleme
             # null comes first, and last when the order descends
             is_null, value_given = column.is_(None), value.is_not(None)
             if key.descending:
-                after = or_(after, and_(is_null, value_given))
+                after = sa.or_(after, sa.and_(is_null, value_given))
             else:
-                after = or_(after, not_(or_(is_null, value_given)))
+                after = sa.or_(after, sa.not_(sa.or_(is_null, value_given)))
             same = column.is_not_distinct_from(value)
-        cases.append(and_(*equal, after))
+        cases.append(sa.and_(*equal, after))
         equal.append(same)
-    return or_(*cases)
+    return sa.or_(*cases)
 
 
 def _is_free_when_blank(entity_set: EntitySet, name: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
-from sqlalchemy import ColumnElement, Select, Table, asc, case, delete, func, select, tuple_, update
+import sqlalchemy as sa
 from sqlalchemy.engine import Dialect as Compiler
 from sqlalchemy.sql import ClauseElement
 
@@ -25,9 +25,11 @@ from comptoir.sql.prepared import (
     ManyQueries,
     Prepared,
     Query,
+    RowSelect,
     StatementCache,
     Steps,
     constant,
+    first_rows,
     named,
     prepare,
     prepare_insert,
@@ -57,15 +59,15 @@ class ServiceStatements:
         company, changes, repeats = tables.companies.c, tables.changes.c, tables.repeats
         own = of_company(tables.companies)
 
-        self.company = self._prepare(select(company.incarnation).where(own), COMPANY)
+        self.company = self._prepare(sa.select(company.incarnation).where(own), COMPANY)
         """The incarnation of a company: id."""
 
-        last = select(company.change_number, company.changed_at, company.incarnation).where(own)
+        last = sa.select(company.change_number, company.changed_at, company.incarnation).where(own)
         self.ledger = self._prepare(last.with_for_update(), COMPANY)
         """A company's last change number, its time and the incarnation; locks the row: id."""
 
         moved = {name: named(f"set_{name}") for name in ("change_number", "changed_at")}
-        store_ledger = update(tables.companies).where(own).values(moved)
+        store_ledger = sa.update(tables.companies).where(own).values(moved)
         self.store_ledger = self._prepare(
             store_ledger, COMPANY, "set_change_number", "set_changed_at"
         )
@@ -91,17 +93,17 @@ class ServiceStatements:
         """A company's last change number, and by how many records a set has grown: id, entity set,
         number, the verbs of records that were created and deleted; no row if the log lacks some."""
 
-        self.position = self._prepare(select(company.change_number).where(own), COMPANY)
+        self.position = self._prepare(sa.select(company.change_number).where(own), COMPANY)
         """The number of a company's last change: id."""
 
-        is_standby = func.pg_is_in_recovery()
-        state = select(is_standby, company.incarnation, company.change_number).where(own)
+        is_standby = sa.func.pg_is_in_recovery()
+        state = sa.select(is_standby, company.incarnation, company.change_number).where(own)
         self.replica_state = self._prepare(state, COMPANY)
         """On PostgreSQL: whether the server is a standby, a company's incarnation and its last
         change number: id."""
 
         key = {f"is_{column.name}": column for column in repeats.primary_key.columns}
-        outcome = select(repeats.c.digest, repeats.c.outcome)
+        outcome = sa.select(repeats.c.digest, repeats.c.outcome)
         is_repeat = [column == named(name) for name, column in key.items()]
         self.repeat = self._prepare(outcome.where(*is_repeat), *key)
         """The digest and the outcome of a repeatable write: company, by, client, request."""
@@ -110,53 +112,48 @@ class ServiceStatements:
         """Add a repeatable write: company, by, client, request, digest, outcome, time."""
 
         ids = [each for each in repeats.primary_key.columns if each.name != COMPANY_ID]
-        oldest = (
-            select(*ids)
-            .where(of_company(repeats), repeats.c["at"] < named("before"))
-            .order_by(repeats.c["at"])
-        )
-        drop = delete(repeats).where(of_company(repeats), tuple_(*ids).in_(_limited(oldest)))
+        of_repeats, at = of_company(repeats), repeats.c["at"]
+        oldest = sa.select(*ids).where(of_repeats, at < named("before")).order_by(at)
+        is_oldest = sa.tuple_(*ids).in_(first_rows(oldest, whole("limit")))
+        drop = sa.delete(repeats).where(of_repeats, is_oldest)
         self.drop_repeats = self._prepare(drop, COMPANY, "before", "limit")
         """Delete the oldest repeatable writes before a time: company, time, limit."""
 
     def _prepare(self, statement: ClauseElement, *names: str) -> Prepared:
         return prepare(statement, self._dialect, names)
 
-    def _add_row(self, table: Table) -> Prepared:
+    def _add_row(self, table: sa.Table) -> Prepared:
         return prepare_insert(table, [column.name for column in table.columns], self._dialect)
 
     def _added_since(self) -> Prepared:
         companies, changes = self._tables.companies, self._tables.changes
         verb, number, last = changes.c.verb, changes.c.number, companies.c.change_number
-        added = case(
+        added = sa.case(
             (verb == named("created"), constant(1)),
             (verb == named("deleted"), constant(-1)),
             else_=constant(0),
         )
-        more = select(func.coalesce(func.sum(added), constant(0))).where(
+        more = sa.select(sa.func.coalesce(sa.func.sum(added), constant(0))).where(
             of_company(changes),
             changes.c.entity_set == named("entity_set"),
             number > named("since"),
         )
         is_next = of_company(changes), number == whole("since") + constant(1)
-        is_known = (last == named("since")) | select(constant(1)).where(*is_next).exists()
-        since = select(last, more.scalar_subquery()).where(of_company(companies), is_known)
+        is_known = (last == named("since")) | sa.select(constant(1)).where(*is_next).exists()
+        since = sa.select(last, more.scalar_subquery()).where(of_company(companies), is_known)
         return self._prepare(since, COMPANY, "entity_set", "since", "created", "deleted")
 
-    def _changes(self, conditions: Mapping[str, ColumnElement[bool]]) -> Prepared:
+    def _changes(self, conditions: Mapping[str, sa.ColumnElement[bool]]) -> Prepared:
         """The changes that meet conditions, each with the name of its value."""
         changes = self._tables.changes
         statement = (
-            select(*[each for each in changes.columns if each.name not in (COMPANY_ID, *HISTORY)])
+            sa.select(
+                *[each for each in changes.columns if each.name not in (COMPANY_ID, *HISTORY)]
+            )
             .where(of_company(changes), *conditions.values())
             .order_by(changes.c.number)
         )
-        return self._prepare(_limited(statement), COMPANY, *conditions, "limit")
-
-
-def _limited(statement: Select[*tuple[str | int, ...]]) -> Select[*tuple[str | int, ...]]:
-    """The first rows of a statement, as many as the value `limit`."""
-    return statement.limit(whole("limit")).offset(constant(0))
+        return self._prepare(first_rows(statement, whole("limit")), COMPANY, *conditions, "limit")
 
 
 UpdateShape = tuple[EntitySet, tuple[str, ...]]
@@ -258,7 +255,7 @@ class WriteStatements:
         columns = [*(records.columns[name].name for name in names), VERSION, *JSON]
         binds = [f"set_{name}" for name in columns]
         statement = (
-            update(records.table)
+            sa.update(records.table)
             .where(of_company(records.table), records.columns[entity_set.type.key] == named("key"))
             .values({name: named(bind) for name, bind in zip(columns, binds, strict=True)})
         )
@@ -269,34 +266,29 @@ class WriteStatements:
     def _build_delete(self, entity_set: EntitySet) -> Prepared:
         records = self._tables.records[entity_set.name]
         is_key = records.columns[entity_set.type.key] == named("key")
-        statement = delete(records.table).where(of_company(records.table), is_key)
+        statement = sa.delete(records.table).where(of_company(records.table), is_key)
         return prepare(statement, self._dialect, (COMPANY, "key"))
 
     def _build_duplicate(self, shape: UniqueShape) -> Prepared:
         entity_set, rule = shape
         records = self._tables.records[entity_set.name]
         key = records.columns[entity_set.type.key]
-        statement = (
-            select(key)
-            .where(
-                of_company(records.table),
-                key != named("key"),
-                *(records.columns[name] == named(f"is_{name}") for name in rule.properties),
-            )
-            .limit(constant(1))
-            .offset(constant(0))
+        statement = sa.select(key).where(
+            of_company(records.table),
+            key != named("key"),
+            *(records.columns[name] == named(f"is_{name}") for name in rule.properties),
         )
         if rule.blank_is_free:
             # the rule's index is partial, and serves only statements with this condition
             statement = statement.where(records.columns[rule.properties[0]] != BLANK)
         bound = [COMPANY, "key", *(f"is_{name}" for name in rule.properties)]
-        return prepare(statement, self._dialect, bound)
+        return self._first(statement, bound)
 
     def _build_followed(self, shape: FollowShape) -> Prepared:
         entity_set, rule = shape
         records = self._tables.records[entity_set.name]
         statement = (
-            select(records.columns[rule.value])
+            sa.select(records.columns[rule.value])
             .where(
                 of_company(records.table),
                 records.columns[rule.named_by] == named("reference"),
@@ -304,12 +296,10 @@ class WriteStatements:
                 records.columns[entity_set.type.key] != named("own_key"),
                 *(records.columns[name] == named(f"is_{name}") for name in rule.only),
             )
-            .order_by(asc(records.columns[entity_set.type.key]))
-            .limit(constant(1))
-            .offset(constant(0))
+            .order_by(sa.asc(records.columns[entity_set.type.key]))
         )
         bound = [COMPANY, "reference", "own_key", *(f"is_{name}" for name in rule.only)]
-        return prepare(statement, self._dialect, bound)
+        return self._first(statement, bound)
 
     def _build_related(self, reference: Reference) -> Prepared:
         records = self._tables.records[reference.target]
@@ -320,41 +310,35 @@ class WriteStatements:
         if reference.only is not None:
             conditions.append(records.columns[reference.only[0]] == named("only"))
             bound.append("only")
-        statement = (
-            select(records.table.c[VERSION])
-            .where(of_company(records.table), *conditions)
-            .limit(constant(1))
-            .offset(constant(0))
+        statement = sa.select(records.table.c[VERSION]).where(
+            of_company(records.table), *conditions
         )
-        return prepare(statement, self._dialect, bound)
+        return self._first(statement, bound)
 
     def _build_used(self, referrer: Referrer) -> Prepared:
         records = self._tables.records[referrer.entity_set]
-        statement = (
-            select(records.table.c[VERSION])
-            .where(of_company(records.table), records.columns[referrer.property] == named("value"))
-            .limit(constant(1))
-            .offset(constant(0))
-        )
-        return prepare(statement, self._dialect, [COMPANY, "value"])
+        is_used = records.columns[referrer.property] == named("value")
+        statement = sa.select(records.table.c[VERSION]).where(of_company(records.table), is_used)
+        return self._first(statement, [COMPANY, "value"])
+
+    def _first(self, statement: RowSelect, names: Sequence[str]) -> Prepared:
+        return prepare(first_rows(statement, constant(1)), self._dialect, names)
 
     def _build_highest(self, shape: NumberShape) -> Prepared:
         entity_set, name = shape
         records = self._tables.records[entity_set.name]
-        statement = select(func.max(records.columns[name])).where(of_company(records.table))
+        statement = sa.select(sa.func.max(records.columns[name])).where(of_company(records.table))
         return prepare(statement, self._dialect, (COMPANY,))
 
     def _build_matches(self, shape: KeysShape) -> Prepared:
         entity_set, names, rows = shape
         records = self._tables.records[entity_set.name]
         columns = [records.columns[name] for name in names]
-        given = [records.table.c[VERSION], *records.columns.values()]
-        besides: list[ColumnElement[bool]] = []
+        found = sa.select(records.table.c[VERSION], *records.columns.values())
         if any(rule.blank_is_free for rule in entity_set.type.unique if rule.properties == names):
             # the rule's index is partial, and serves only statements with this condition
-            besides.append(columns[0] != BLANK)
-        column_names = [column.name for column in columns]
-        return self._bulk.lookup(records.table, given, column_names, besides, rows)
+            found = found.where(columns[0] != BLANK)
+        return self._bulk.lookup(found, records.table, [each.name for each in columns], rows)
 
 
 class Statements:

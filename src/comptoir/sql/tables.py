@@ -10,17 +10,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pkgutil import resolve_name
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    ColumnElement,
-    FromClause,
-    Index,
-    LargeBinary,
-    MetaData,
-    PrimaryKeyConstraint,
-    Table,
-)
+import sqlalchemy as sa
 from sqlalchemy.sql.type_api import TypeEngine
 
 from comptoir.edm.model import EntitySet, Model, Property
@@ -46,7 +36,7 @@ COMPANY = "company"
 """The name of the bind parameter for the company's id."""
 
 
-def of_company(table: FromClause) -> ColumnElement[bool]:
+def of_company(table: sa.FromClause) -> sa.ColumnElement[bool]:
     """Build the condition that a row is of the statement's company."""
     return table.c[COMPANY_ID] == named(COMPANY)
 
@@ -55,19 +45,19 @@ def of_company(table: FromClause) -> ColumnElement[bool]:
 class Records:
     """The table of an entity set, and the column of each property that has one, in order."""
 
-    table: Table
-    columns: Mapping[str, Column[str | int]]
+    table: sa.Table
+    columns: Mapping[str, sa.Column[str | int]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Tables:
     """All tables: the records of every entity set, and those of the service itself."""
 
-    metadata: MetaData
+    metadata: sa.MetaData
     records: Mapping[str, Records]
-    companies: Table
+    companies: sa.Table
 
-    changes: Table
+    changes: sa.Table
     """The change log.
 
     `previous` is the number of the record's change before, null for a create and for a change by a
@@ -75,23 +65,23 @@ class Tables:
     create, and where it is not kept.
     """
 
-    repeats: Table
+    repeats: sa.Table
     """The outcomes of repeatable writes."""
 
-    copies: Table
+    copies: sa.Table
     """The companies whose copy or deletion is unfinished; `companies` does not have them.
 
     `incarnation` is that of the source, blank for a deletion. `number` is the change up to which a
     copy is complete, and `holder` the command that runs it.
     """
 
-    search_marks: Table
+    search_marks: sa.Table
     """The progress of the text index of each set: the change up to which it is complete.
 
     `layout` is a digest of how their texts are built, `scope` the range of their numbers.
     """
 
-    search_documents: Table
+    search_documents: sa.Table
     """The folded texts of records, by their numbers in the database's own text index."""
 
     def names_of_unique(self, name: str) -> list[str]:
@@ -107,7 +97,7 @@ class Tables:
 
 def build_tables(model: Model) -> Tables:
     """Derive the tables from the model; equal models give equal tables."""
-    metadata = MetaData()
+    metadata = sa.MetaData()
     records: dict[str, Records] = {}
     for entity_set in model.sets:
         if entity_set.view is None:
@@ -120,58 +110,34 @@ def build_tables(model: Model) -> Tables:
                 for each in entity_set.type.properties
             }
             records[entity_set.name] = Records(base.table, columns)
-    number, any_text = BigInteger(), text()
+    number, any_text = sa.BigInteger(), text()
     add = partial(service_table, metadata)
     tables = Tables(
         metadata,
         records,
         companies=metadata.tables["companies"],
-        changes=add(
-            "changes",
-            1,
-            number=number,
-            entity_set=any_text,
-            record=any_text,
-            verb=any_text,
-            at=text(24),
-            by=any_text,
-            with_rowid=False,
-        ),
-        repeats=add(
-            "repeats",
-            3,
-            by=any_text,
-            client=any_text,
-            request=any_text,
-            digest=text(64),
-            outcome=any_text,
-            at=text(24),
-        ),
+        changes=add("changes", 1, number=number, entity_set=any_text, record=any_text,
+            verb=any_text, at=text(24), by=any_text, with_rowid=False),
+        repeats=add("repeats", 3, by=any_text, client=any_text, request=any_text, digest=text(64),
+            outcome=any_text, at=text(24)),
         copies=add("copies", 0, incarnation=text(32), number=number, holder=text(32)),
-        search_marks=add(
-            "search_marks", 1, entity_set=any_text, layout=text(32), number=number, scope=number
-        ),
-        search_documents=add(
-            "search_documents",
-            1,
-            document=number,
-            entity_set=any_text,
-            record=any_text,
-            folded=any_text,
-        ),
-    )
+        search_marks=add("search_marks", 1, entity_set=any_text, layout=text(32), number=number,
+            scope=number),
+        search_documents=add("search_documents", 1, document=number, entity_set=any_text,
+            record=any_text, folded=any_text),
+    )  # fmt: skip
     version, difference = HISTORY
-    tables.changes.append_column(Column(version, BigInteger))
-    tables.changes.append_column(Column(difference, any_text))
+    tables.changes.append_column(sa.Column(version, sa.BigInteger))
+    tables.changes.append_column(sa.Column(difference, any_text))
     changes = tables.changes.c
     is_kept = changes[difference].is_not(None)
     # on PostgreSQL the revision has this condition: here it would import that dialect
     of_time = changes[COMPANY_ID], changes["at"]
-    Index("ix_changes_difference", *of_time, sqlite_where=is_kept)
-    Index("ix_repeats_at", tables.repeats.c[COMPANY_ID], tables.repeats.c["at"])
+    sa.Index("ix_changes_difference", *of_time, sqlite_where=is_kept)
+    sa.Index("ix_repeats_at", tables.repeats.c[COMPANY_ID], tables.repeats.c["at"])
     documents = tables.search_documents.c
     document = documents[COMPANY_ID], documents.entity_set, documents.record
-    Index("ux_search_documents_0", *document, unique=True)
+    sa.Index("ux_search_documents_0", *document, unique=True)
     for each in feature_tables():
         if COMPANY_ID in each.columns:
             each.to_metadata(metadata)
@@ -179,35 +145,35 @@ def build_tables(model: Model) -> Tables:
 
 
 @cache
-def feature_tables() -> Sequence[Table]:
+def feature_tables() -> Sequence[sa.Table]:
     """The tables of all features, also of those that are switched off."""
-    found: list[Table] = []
+    found: list[sa.Table] = []
     for each in FEATURES:
         if each.tables:
-            declared: MetaData = resolve_name(each.tables)
+            declared: sa.MetaData = resolve_name(each.tables)
             found += declared.tables.values()
     return found
 
 
-def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
+def _records(metadata: sa.MetaData, entity_set: EntitySet) -> Records:
     entity_type = entity_set.type
     columns = {each.name: _column(each) for each in entity_type.properties if each.shows is None}
-    version = Column(VERSION, BigInteger, nullable=False)
+    version = sa.Column(VERSION, sa.BigInteger, nullable=False)
     if not entity_set.per_company:
-        columns[entity_type.key] = Column(COMPANY_ID, company_key(), nullable=False)
-        table = Table(
+        columns[entity_type.key] = sa.Column(COMPANY_ID, company_key(), nullable=False)
+        table = sa.Table(
             entity_set.name,
             metadata,
             *columns.values(),
             version,
-            Column("incarnation", text(32), nullable=False),
-            Column("change_number", BigInteger, nullable=False),
-            Column("changed_at", text(24), nullable=False),
-            PrimaryKeyConstraint(COMPANY_ID, name=f"pk_{entity_set.name}"),
+            sa.Column("incarnation", text(32), nullable=False),
+            sa.Column("change_number", sa.BigInteger, nullable=False),
+            sa.Column("changed_at", text(24), nullable=False),
+            sa.PrimaryKeyConstraint(COMPANY_ID, name=f"pk_{entity_set.name}"),
         )
         return Records(table, columns)
-    company = Column(COMPANY_ID, text(36), nullable=False)
-    table = Table(
+    company = sa.Column(COMPANY_ID, text(36), nullable=False)
+    table = sa.Table(
         entity_set.name,
         metadata,
         company,
@@ -215,13 +181,13 @@ def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
         # SQLite finds the first columns of a row faster
         *_json_columns(),
         *columns.values(),
-        PrimaryKeyConstraint(COMPANY_ID, entity_type.key, name=f"pk_{entity_set.name}"),
+        sa.PrimaryKeyConstraint(COMPANY_ID, entity_type.key, name=f"pk_{entity_set.name}"),
         # in the order of the key, so that a page is read without a search for each record
         sqlite_with_rowid=False,
     )
     for number, rule in enumerate(entity_type.unique):
         condition = columns[rule.properties[0]] != "" if rule.blank_is_free else None
-        Index(
+        sa.Index(
             f"ux_{entity_set.name}_{number}",
             company,
             *(columns[name] for name in rule.properties),
@@ -230,7 +196,7 @@ def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
         )
     for number, names in enumerate(entity_type.indexes):
         # the key at the end lets a page be read in key order without sorting
-        Index(
+        sa.Index(
             f"ix_{entity_set.name}_{number}",
             company,
             *(columns[name] for name in names),
@@ -239,17 +205,17 @@ def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
     return Records(table, columns)
 
 
-def _json_columns() -> Iterator[Column[bytes] | Column[int]]:
+def _json_columns() -> Iterator[sa.Column[bytes] | sa.Column[int]]:
     """The columns of `JSON`, in order; null in records that an earlier release created."""
     encoded, version, layout = JSON
-    yield Column(encoded, LargeBinary)
-    yield Column(version, BigInteger)
-    yield Column(layout, BigInteger)
+    yield sa.Column(encoded, sa.LargeBinary)
+    yield sa.Column(version, sa.BigInteger)
+    yield sa.Column(layout, sa.BigInteger)
 
 
-def _column(each: Property) -> Column[str | int]:
+def _column(each: Property) -> sa.Column[str | int]:
     empty = {EMPTY: str(each.initial)}
-    return Column(each.name, column_type(each), nullable=False, info=empty)
+    return sa.Column(each.name, column_type(each), nullable=False, info=empty)
 
 
 def column_type(each: Property) -> TypeEngine[str | int]:
@@ -265,7 +231,7 @@ def column_type(each: Property) -> TypeEngine[str | int]:
 
 
 def service_table(
-    metadata: MetaData,
+    metadata: sa.MetaData,
     name: str,
     key: int,
     /,
@@ -273,27 +239,27 @@ def service_table(
     per_company: bool = True,
     with_rowid: bool = True,
     **columns: TypeEngine[str] | TypeEngine[int],
-) -> Table:
+) -> sa.Table:
     """A table without records, whose first `key` columns are its key.
 
     With `per_company`, its rows belong to companies, whose id is before these columns.
     """
     company: Mapping[str, TypeEngine[str]] = {COMPANY_ID: text(36)} if per_company else {}
-    return Table(
+    return sa.Table(
         name,
         metadata,
         *[
-            Column(each, column_type, nullable=False, autoincrement=False)
+            sa.Column(each, column_type, nullable=False, autoincrement=False)
             for each, column_type in {**company, **columns}.items()
         ],
-        PrimaryKeyConstraint(*company, *list(columns)[:key], name=f"pk_{name}"),
+        sa.PrimaryKeyConstraint(*company, *list(columns)[:key], name=f"pk_{name}"),
         sqlite_with_rowid=with_rowid,
     )
 
 
-_METADATA = MetaData()
+_METADATA = sa.MetaData()
 _table = partial(service_table, _METADATA, per_company=False)
-_number, _any_text, _instant = BigInteger(), text(), text(24)
+_number, _any_text, _instant = sa.BigInteger(), text(), text(24)
 
 USER = "user"
 """The key in `Table.info` of the name of a column with users. Their rows end with their issuer."""
@@ -304,7 +270,7 @@ CONTROL = _table("control", 1, version=_number)
 CLIENTS = _table("clients", 1, id=text(36), name=_any_text, scopes=_any_text, roles=_any_text,
     companies=_any_text, rate=_any_text, quota=_number, state=_any_text, created_at=_instant,
     not_before=_number)  # fmt: skip
-Index("ux_clients_name", CLIENTS.c["name"], unique=True)
+sa.Index("ux_clients_name", CLIENTS.c["name"], unique=True)
 
 CLIENT_SECRETS = _table("client_secrets", 2, client=text(36), id=text(16), digest=text(64),
     hint=text(8), created_at=_instant, expires_at=_number, used_at=_number)  # fmt: skip
@@ -318,17 +284,17 @@ CLIENT_KEYS = _table("client_keys", 2, client=text(36), kid=text(64), jwk=_any_t
 
 ASSERTIONS = _table("assertions", 2, client=text(36), jti=text(255), expires_at=_number)
 """The ids of the assertions that clients have used, until their end in epoch seconds."""
-Index("ix_assertions_expires_at", ASSERTIONS.c.expires_at)
+sa.Index("ix_assertions_expires_at", ASSERTIONS.c.expires_at)
 
 ROLES = _table("roles", 1, name=text(64), document=_any_text)
 
 REVOKED = _table("revoked", 1, jti=text(255), expires_at=_number)
 """The ids of tokens that were revoked, until their end in epoch seconds."""
-Index("ix_revoked_expires_at", REVOKED.c.expires_at)
+sa.Index("ix_revoked_expires_at", REVOKED.c.expires_at)
 
 ISSUERS = _table("issuers", 1, name=text(64), url=_any_text, document=_any_text)
 """Outside issuers; the document has the terms of their tokens."""
-Index("ux_issuers_url", ISSUERS.c.url, unique=True)
+sa.Index("ux_issuers_url", ISSUERS.c.url, unique=True)
 
 AUDIT = _table("audit", 1, number=_number, at=_instant, by=_any_text, address=_any_text,
     request=_any_text, act=_any_text, target=_any_text, detail=_any_text)  # fmt: skip
@@ -340,14 +306,14 @@ _table("rehearsal", 1, version=_number, document=_any_text)
 # not used: earlier releases store here the failed logins of the last minute
 _guesses = _table("console_guesses", 1, number=_number, network=text(64), at=_number)
 # programs of revision 0011 add wrong codes without it
-_guesses.append_column(Column("issuer", text(), nullable=False, server_default=""))
-Index("ix_console_guesses_network", _guesses.c.network)
+_guesses.append_column(sa.Column("issuer", text(), nullable=False, server_default=""))
+sa.Index("ix_console_guesses_network", _guesses.c.network)
 
 
 @cache
-def control_tables() -> MetaData:
+def control_tables() -> sa.MetaData:
     """All control tables, with those of features."""
-    metadata = MetaData()
+    metadata = sa.MetaData()
     for each in (*_METADATA.tables.values(), *feature_tables()):
         if COMPANY_ID not in each.columns:
             each.to_metadata(metadata)

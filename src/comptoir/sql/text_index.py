@@ -11,25 +11,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import cast
 
-from sqlalchemy import (
-    ColumnElement,
-    FromClause,
-    ScalarSelect,
-    Select,
-    Table,
-    Text,
-    and_,
-    case,
-    delete,
-    exists,
-    func,
-    not_,
-    or_,
-    select,
-    union_all,
-    update,
-)
-from sqlalchemy import cast as sql_cast
+import sqlalchemy as sa
 from sqlalchemy.sql import ClauseElement
 
 from comptoir.edm.model import EntitySet, Model
@@ -39,6 +21,7 @@ from comptoir.sql.prepared import (
     Prepared,
     constant,
     constant_text,
+    first_rows,
     named,
     prepare,
     prepare_insert,
@@ -53,7 +36,7 @@ SCOPE_SIZE = 1 << 40
 LAST_NUMBER = (1 << 63) - 1
 """The highest number that a change can have."""
 
-Contains = Callable[[ColumnElement[str], Slot], ColumnElement[bool]]
+Contains = Callable[[sa.ColumnElement[str], Slot], sa.ColumnElement[bool]]
 """Builds the condition that a folded text contains a term."""
 
 
@@ -68,51 +51,51 @@ def layout(entity_set: EntitySet, dialect: Dialect) -> str:
     return blake2b(source.encode(), digest_size=16).hexdigest()
 
 
-def folded(entity_set: EntitySet, tables: Tables, dialect: Dialect) -> ColumnElement[str]:
+def folded(entity_set: EntitySet, tables: Tables, dialect: Dialect) -> sa.ColumnElement[str]:
     """The text of a record's document, computed from the record."""
     columns = tables.records[entity_set.name].columns
     text = dialect.functions["fold"](*[columns[name] for name in entity_set.type.searched])
-    return cast("ColumnElement[str]", text)
+    return cast("sa.ColumnElement[str]", text)
 
 
-def as_key(entity_set: EntitySet, tables: Tables, record: ColumnElement[str]) -> SqlValue:
+def as_key(entity_set: EntitySet, tables: Tables, record: sa.ColumnElement[str]) -> SqlValue:
     """A record's key in the type of its column, from its text in change log and documents."""
     key = tables.records[entity_set.name].columns[entity_set.type.key]
     if isinstance(entity_set.type.key_property.type.default, str):
         return cast("SqlValue", record)
-    return cast("SqlValue", sql_cast(record, key.type))
+    return cast("SqlValue", sa.cast(record, key.type))
 
 
 def matches(
     node: MatchesSearch, entity_set: EntitySet, key: SqlValue, tables: Tables, dialect: Dialect
-) -> ColumnElement[bool]:
+) -> sa.ColumnElement[bool]:
     """Whether a search finds the record of a set with this key."""
     search = _Search(entity_set, tables, dialect)
     if not entity_set.per_company:
         return key.in_(search.by_records(node.search, changed=None))
     changed = search.changed()
     unchanged = search.by_documents(node.search, changed)
-    return key.in_(union_all(unchanged, search.by_records(node.search, changed)))
+    return key.in_(sa.union_all(unchanged, search.by_records(node.search, changed)))
 
 
 def text_matches(
     node: MatchesSearch,
     entity_set: EntitySet,
     record: Mapping[str, SqlValue],
-    froms: Sequence[FromClause],
+    froms: Sequence[sa.FromClause],
     tables: Tables,
     dialect: Dialect,
-) -> ColumnElement[bool]:
+) -> sa.ColumnElement[bool]:
     """Whether a search finds the record with these columns of `froms`, by its text alone."""
     text = dialect.functions["fold"](*[record[name] for name in entity_set.type.searched])
     if entity_set.per_company:
-        key = sql_cast(record[entity_set.type.key], Text)
-        text = func.coalesce(_Search(entity_set, tables, dialect).document_of(key, froms), text)
+        key = sa.cast(record[entity_set.type.key], sa.Text)
+        text = sa.func.coalesce(_Search(entity_set, tables, dialect).document_of(key, froms), text)
     # with an offset the database computes the text once, not once for each term
-    texts = select(text.label("folded")).correlate(*froms).limit(dialect.no_limit)
+    texts = sa.select(text.label("folded")).correlate(*froms).limit(dialect.no_limit)
     computed = texts.offset(constant(0)).subquery()
     found = _found_in(node.search, computed.c.folded, partial(_contains, dialect))
-    return exists(select(constant(1)).select_from(computed).where(found))
+    return sa.exists(sa.select(constant(1)).select_from(computed).where(found))
 
 
 class _Search:
@@ -123,28 +106,32 @@ class _Search:
         self._tables = tables
         self._dialect = dialect
 
-    def changed(self) -> Select[str | int]:
+    def changed(self) -> sa.Select[str | int]:
         """The keys of the records that are changed but not indexed, as texts of the change log."""
         changes = self._tables.changes
-        progress = func.coalesce(self._progress(self._tables.search_marks.c.number), constant(0))
+        progress = sa.func.coalesce(self._progress(self._tables.search_marks.c.number), constant(0))
         first = progress + constant(1)
-        logged = select(changes.c.record.label("record")).where(
+        logged = sa.select(changes.c.record.label("record")).where(
             of_company(changes),
             # without an upper bound, planners estimate a third of the log
             changes.c.number.between(first, constant(LAST_NUMBER)),
             changes.c.entity_set == constant_text(logged_set(self._set)),
         )
-        oldest = select(func.min(changes.c.number)).where(of_company(changes)).scalar_subquery()
+        oldest = (
+            sa.select(sa.func.min(changes.c.number)).where(of_company(changes)).scalar_subquery()
+        )
         records = self._tables.records[self._set.name]
         is_trimmed = records.table.c[VERSION].between(first, oldest - constant(1))
-        key = sql_cast(records.columns[self._set.type.key], Text).label("record")
-        trimmed = select(key).where(of_company(records.table), is_trimmed).offset(constant(0))
+        key = sa.cast(records.columns[self._set.type.key], sa.Text).label("record")
+        trimmed = sa.select(key).where(of_company(records.table), is_trimmed).offset(constant(0))
         # no record is read unless the log lacks changes
-        most = case((first < oldest, constant(LAST_NUMBER)), else_=constant(0))
-        found = union_all(logged, select(trimmed.limit(most).subquery().c.record))
-        return select(found.subquery().c.record)
+        most = sa.case((first < oldest, constant(LAST_NUMBER)), else_=constant(0))
+        found = sa.union_all(logged, sa.select(trimmed.limit(most).subquery().c.record))
+        return sa.select(found.subquery().c.record)
 
-    def by_documents(self, search: BoundSearch, changed: Select[str | int]) -> Select[str | int]:
+    def by_documents(
+        self, search: BoundSearch, changed: sa.Select[str | int]
+    ) -> sa.Select[str | int]:
         """The keys of the records that a search finds by their documents."""
         documents = self._tables.search_documents
         first, last = self._scope()
@@ -154,7 +141,7 @@ class _Search:
             if narrowed is None
             else documents.c.document.in_(narrowed)
         )
-        return select(as_key(self._set, self._tables, documents.c.record)).where(
+        return sa.select(as_key(self._set, self._tables, documents.c.record)).where(
             of_company(documents),
             numbers,
             _found_in(search, documents.c.folded, self._dialect.index.contains),
@@ -162,29 +149,29 @@ class _Search:
         )
 
     def by_records(
-        self, search: BoundSearch, changed: Select[str | int] | None
-    ) -> Select[str | int]:
+        self, search: BoundSearch, changed: sa.Select[str | int] | None
+    ) -> sa.Select[str | int]:
         """The keys of the changed records that a search finds by their own texts."""
         records = self._tables.records[self._set.name]
         key = records.columns[self._set.type.key]
-        texts = select(
+        texts = sa.select(
             key.label("key"), folded(self._set, self._tables, self._dialect).label("folded")
         )
         if changed is not None:
-            keys = select(as_key(self._set, self._tables, changed.subquery().c.record))
+            keys = sa.select(as_key(self._set, self._tables, changed.subquery().c.record))
             texts = texts.where(of_company(records.table), key.in_(keys))
         # with an offset the database computes each text once, not once for each term
         computed = texts.limit(self._dialect.no_limit).offset(constant(0)).subquery()
-        return select(computed.c.key).where(
+        return sa.select(computed.c.key).where(
             _found_in(search, computed.c.folded, partial(_contains, self._dialect))
         )
 
     def document_of(
-        self, record: ColumnElement[str], froms: Sequence[FromClause]
-    ) -> ScalarSelect[str]:
+        self, record: sa.ColumnElement[str], froms: Sequence[sa.FromClause]
+    ) -> sa.ScalarSelect[str]:
         """The text of the document of a record of `froms`, null if it is not current."""
         documents = self._tables.search_documents
-        document = select(documents.c.folded).where(
+        document = sa.select(documents.c.folded).where(
             of_company(documents),
             documents.c.entity_set == constant_text(self._set.name),
             documents.c.record == record,
@@ -193,14 +180,14 @@ class _Search:
         )
         return document.correlate(*froms).scalar_subquery()
 
-    def _scope(self) -> tuple[ColumnElement[int], ColumnElement[int]]:
+    def _scope(self) -> tuple[sa.ColumnElement[int], sa.ColumnElement[int]]:
         first = self._progress(self._tables.search_marks.c.scope) * constant(SCOPE_SIZE)
         return first, first + constant(SCOPE_SIZE - 1)
 
-    def _progress(self, column: ColumnElement[int]) -> ScalarSelect[int]:
+    def _progress(self, column: sa.ColumnElement[int]) -> sa.ScalarSelect[int]:
         marks = self._tables.search_marks
         return (
-            select(column)
+            sa.select(column)
             .where(
                 of_company(marks),
                 marks.c.entity_set == constant_text(self._set.name),
@@ -210,17 +197,19 @@ class _Search:
         )
 
 
-def _contains(dialect: Dialect, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
-    return cast("ColumnElement[bool]", dialect.functions["contains_literal"](text, slot_of(term)))
+def _contains(dialect: Dialect, text: sa.ColumnElement[str], term: Slot) -> sa.ColumnElement[bool]:
+    return cast(
+        "sa.ColumnElement[bool]", dialect.functions["contains_literal"](text, slot_of(term))
+    )
 
 
 def _found_in(
-    search: BoundSearch, text: ColumnElement[str], contains: Contains
-) -> ColumnElement[bool]:
+    search: BoundSearch, text: sa.ColumnElement[str], contains: Contains
+) -> sa.ColumnElement[bool]:
     if isinstance(search, ContainsTerm):
         contained = contains(text, search.term)
-        return not_(contained) if search.negated else contained
-    join = and_ if search.operator == "and" else or_
+        return sa.not_(contained) if search.negated else contained
+    join = sa.and_ if search.operator == "and" else sa.or_
     return join(*[_found_in(each, text, contains) for each in search.operands])
 
 
@@ -258,14 +247,16 @@ class TextIndexStatements:
         }
         """The indexes of the sets under a company."""
 
-        progress = select(marks.c.layout, marks.c.number, marks.c.scope).where(*of_set)
+        progress = sa.select(marks.c.layout, marks.c.number, marks.c.scope).where(*of_set)
         self.progress = self._prepare(progress, COMPANY, "set")
         """The layout, number and scope of a set's index: company, set."""
 
         self.lags = self._lags()
         """The name of each set with records, and the number of changes its index lacks: company."""
 
-        free_scope = select(func.coalesce(func.max(marks.c.scope), constant(0)) + constant(1))
+        free_scope = sa.select(
+            sa.func.coalesce(sa.func.max(marks.c.scope), constant(0)) + constant(1)
+        )
         if not dialect.index.spans_companies:
             free_scope = free_scope.where(of_company(marks))
         self.free_scope = self._prepare(free_scope, COMPANY)
@@ -276,7 +267,11 @@ class TextIndexStatements:
 
         moved = {"layout": named("set_layout"), "number": named("set_number")}
         self.move_progress = self._prepare(
-            update(marks).where(*of_set).values(moved), COMPANY, "set", "set_layout", "set_number"
+            sa.update(marks).where(*of_set).values(moved),
+            COMPANY,
+            "set",
+            "set_layout",
+            "set_number",
         )
         """Store the progress of a set's index: company, set, layout, number."""
 
@@ -287,7 +282,7 @@ class TextIndexStatements:
         """Documents of records that changed: company, set, changed set, since, through."""
 
         is_number = documents.c.document == named("document")
-        drop = delete(documents).where(of_company(documents), is_number)
+        drop = sa.delete(documents).where(of_company(documents), is_number)
         self.drop_document = self._prepare(drop, COMPANY, "document")
         """Drop a document: company, number."""
 
@@ -307,24 +302,26 @@ class TextIndexStatements:
         companies, marks = self._tables.companies, self._tables.search_marks
         sets = []
         for entity_set, indexed in self.sets.items():
-            number = select(marks.c.number).where(
+            number = sa.select(marks.c.number).where(
                 of_company(marks),
                 marks.c.entity_set == constant_text(indexed.name),
                 marks.c.layout == constant_text(indexed.layout),
             )
-            lag = companies.c.change_number - func.coalesce(number.scalar_subquery(), constant(0))
+            lag = companies.c.change_number - sa.func.coalesce(
+                number.scalar_subquery(), constant(0)
+            )
             records = self._tables.records[entity_set.name].table
-            has_records = exists(select(constant(1)).where(of_company(records)))
-            each = select(constant_text(indexed.name), lag)
+            has_records = sa.exists(sa.select(constant(1)).where(of_company(records)))
+            each = sa.select(constant_text(indexed.name), lag)
             sets.append(each.where(of_company(companies), has_records))
-        return self._prepare(union_all(*sets), COMPANY)
+        return self._prepare(sa.union_all(*sets), COMPANY)
 
-    def _add(self, table: Table) -> Prepared:
+    def _add(self, table: sa.Table) -> Prepared:
         return prepare_insert(table, [each.name for each in table.columns], self._compiler)
 
-    def _changed(self, column: SqlValue) -> Select[str | int]:
+    def _changed(self, column: SqlValue) -> sa.Select[str | int]:
         changes = self._tables.changes
-        return select(column).where(
+        return sa.select(column).where(
             of_company(changes),
             changes.c.entity_set == named("changed_set"),
             changes.c.number > named("since"),
@@ -333,12 +330,12 @@ class TextIndexStatements:
 
     def _window(self) -> Prepared:
         number = self._tables.changes.c.number
-        changes = self._changed(number).order_by(number).limit(whole("limit")).offset(constant(0))
+        changes = first_rows(self._changed(number).order_by(number), whole("limit"))
         return self._prepare(changes, COMPANY, "changed_set", "since", "through", "limit")
 
     def _stale(self) -> Prepared:
         documents = self._tables.search_documents
-        statement = select(documents.c.document, documents.c.folded).where(
+        statement = sa.select(documents.c.document, documents.c.folded).where(
             of_company(documents),
             documents.c.entity_set == named("set"),
             documents.c.record.in_(self._changed(self._tables.changes.c.record)),
@@ -349,7 +346,7 @@ class TextIndexStatements:
         records = self._tables.records[entity_set.name]
         key = records.columns[entity_set.type.key]
         changed = self._changed(as_key(entity_set, self._tables, self._tables.changes.c.record))
-        statement = select(key, folded(entity_set, self._tables, dialect)).where(
+        statement = sa.select(key, folded(entity_set, self._tables, dialect)).where(
             of_company(records.table),
             key.in_(changed),
             records.table.c[VERSION] <= named("through"),
@@ -361,11 +358,11 @@ class TextIndexStatements:
         documents, is_own = self._tables.search_documents, of_company(records.table)
         key, number = records.columns[entity_set.type.key], records.table.c[VERSION]
         is_next = is_own, number > named("since"), number <= named("through")
-        next_ones = select(key).where(*is_next).order_by(number).limit(whole("limit"))
+        next_ones = sa.select(key).where(*is_next).order_by(number).limit(whole("limit"))
         text = folded(entity_set, self._tables, dialect)
-        statement = select(number, documents.c.document, documents.c.folded, key, text)
+        statement = sa.select(number, documents.c.document, documents.c.folded, key, text)
         is_set = of_company(documents), documents.c.entity_set == named("set")
-        is_document = and_(*is_set, documents.c.record == sql_cast(key, Text))
+        is_document = sa.and_(*is_set, documents.c.record == sa.cast(key, sa.Text))
         statement = statement.outerjoin_from(records.table, documents, is_document).order_by(number)
         # the texts are computed of these only
         statement = statement.where(is_own, key.in_(next_ones.offset(constant(0))))
@@ -374,7 +371,7 @@ class TextIndexStatements:
     def _last_document(self) -> Prepared:
         documents = self._tables.search_documents
         number, first = documents.c.document, named("scope") * constant(SCOPE_SIZE)
-        last = select(func.coalesce(func.max(number), first - constant(1))).where(
+        last = sa.select(sa.func.coalesce(sa.func.max(number), first - constant(1))).where(
             of_company(documents), number >= first, number < first + constant(SCOPE_SIZE)
         )
         return self._prepare(last, COMPANY, "scope")

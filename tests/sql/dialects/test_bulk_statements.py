@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import product
 
-from sqlalchemy import Column, MetaData, Table
+from sqlalchemy import Column, MetaData, Table, select
 from sqlalchemy.schema import CreateTable
 
 from comptoir.sql.column_types import text, whole
@@ -34,7 +34,7 @@ STORED = [(company, f"c{number}", number) for company in (COMPANY, "Y") for numb
 def _queries(dialect: Dialect, size: int, names: tuple[str, ...]) -> Iterator[Query]:
     wanted = [(f"c{number}", number)[: len(names)] for number in range(size)]
     for rows, values in dialect.bulk.lookup_values(wanted):
-        prepared = dialect.bulk.lookup(ROWS, list(ROWS.c), names, [], rows)
+        prepared = dialect.bulk.lookup(select(*ROWS.c), ROWS, names, rows)
         yield prepared.query(COMPANY, *values)
 
 

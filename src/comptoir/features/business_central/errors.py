@@ -16,10 +16,8 @@ from comptoir.profiles.record import ResponseOverride
 _BY_A_RULE = "Application_DialogException"
 """The code of refusals by the application itself."""
 
-# fmt: off
 _NO_TOKEN = ResponseOverride(400, "BadRequest_InvalidToken",
-    "Could not validate the client concurrency token required by the service. Please provide a "
-    "valid token in the client request.")
+    "Could not validate the client concurrency token required by the service. Please provide a valid token in the client request.")
 
 ERRORS: Mapping[str, ResponseOverride] = {
     "NO_TAG": _NO_TOKEN,

@@ -16,25 +16,7 @@ from comptoir.features.console.form import Form
 from comptoir.features.console.frame import Answer as Page
 from comptoir.features.console.frame import TemplatePage
 from comptoir.features.console.visit import FormData, Visit
-from comptoir.features.inspector import InspectorSettings, errors
-from comptoir.features.inspector.exchanges import (
-    OWN_HEADERS,
-    cut_fields,
-    found_request,
-    headers_of,
-    missing_part,
-    pretty,
-    requested_record,
-    why_not_replayable,
-)
-from comptoir.features.inspector.record import (
-    Answer,
-    Answered,
-    ExchangeRecord,
-    KeptBody,
-    Message,
-    Scribe,
-)
+from comptoir.features.inspector import InspectorSettings, errors, exchanges, record
 from comptoir.http.exchange import UrlLimits
 from comptoir.http.log import short_path
 from comptoir.http.redaction import MASK, Redactor
@@ -51,21 +33,23 @@ _CONDITIONS = ("if-match:", "if-none-match:")
 class _Editor:
     """The form with a request, whose fields are checked one by one."""
 
-    def __init__(self, visit: Visit, found: ExchangeRecord) -> None:
+    def __init__(self, visit: Visit, found: record.ExchangeRecord) -> None:
         self._visit, self._found, self._settings = visit, found, visit.backend.settings
-        kept = [each for each in found.request.headers if each[0].lower() not in OWN_HEADERS]
+        kept = [
+            each for each in found.request.headers if each[0].lower() not in exchanges.OWN_HEADERS
+        ]
         self._kept = {
             "method": found.method,
             "address": f"{found.path}?{found.query}" if found.query else found.path,
             "headers": "\n".join(map(": ".join, kept)),
-            "body": pretty(found.request.body.text or ""),
+            "body": exchanges.pretty(found.request.body.text or ""),
         }
         is_sent = visit.request.method == "POST"
         self.form = Form(visit.form if is_sent else FormData([*self._kept.items()]))
 
     async def fill_tag(self) -> str:
         """Replace the condition in the headers by the ETag of the record, which it returns."""
-        about = await requested_record(self._draft(self._found.request), self._visit)
+        about = await exchanges.requested_record(self._draft(self._found.request), self._visit)
         if about is None or not about.tag:
             self.form.refuse("address", errors.NO_TAG())
             return ""
@@ -76,7 +60,7 @@ class _Editor:
         self.form.data = FormData([(n, filled if n == "headers" else v) for n, v in pairs])
         return about.tag
 
-    def read(self) -> ExchangeRecord | None:
+    def read(self) -> record.ExchangeRecord | None:
         """The request that the form has; None if a field is not valid, which is shown."""
         if self.form.text("method") not in METHODS:
             self.form.refuse("method", errors.UNKNOWN_CHOICE())
@@ -85,9 +69,9 @@ class _Editor:
         body = self.form.read("body", self._body)
         if headers is None or body is None or self.form.errors:
             return None
-        return self._draft(Message(headers, KeptBody(len(body), body)))
+        return self._draft(record.Message(headers, record.KeptBody(len(body), body)))
 
-    def _draft(self, request: Message) -> ExchangeRecord:
+    def _draft(self, request: record.Message) -> record.ExchangeRecord:
         path, _, query = quote(self.form.text("address"), safe=_UNENCODED).partition("?")
         method = self.form.text("method")
         return replace(self._found, method=method, path=path, query=query, request=request)
@@ -95,7 +79,7 @@ class _Editor:
     def _check_address(self, text: str) -> None:
         self._check_complete("address", text)
         draft = self._draft(self._found.request)
-        if why_not_replayable(draft, self._visit.backend.routes):
+        if exchanges.why_not_replayable(draft, self._visit.backend.routes):
             raise errors.OTHER_PATH(base=self._settings.base_path)
         UrlLimits(self._settings).check(len(draft.path), draft.query)
 
@@ -108,7 +92,7 @@ class _Editor:
             found = _HEADER.fullmatch(line.strip(" \t"))
             if found is None and line.strip(" \t"):
                 raise errors.HEADER_LINE(line=number, text=line)
-            if found is not None and found[1].lower() in OWN_HEADERS:
+            if found is not None and found[1].lower() in exchanges.OWN_HEADERS:
                 raise errors.OWN_HEADER(name=found[1])
             if found is not None:
                 headers.append((found[1], found[2]))
@@ -123,7 +107,9 @@ class _Editor:
 
     def _check_complete(self, name: str, text: str) -> None:
         """Raise `Refusal` for a masked secret, and for a part that is as it was kept, cut."""
-        is_cut = name in cut_fields(self._found) and _typed(text) == self._kept[name].strip()
+        is_cut = (
+            name in exchanges.cut_fields(self._found) and _typed(text) == self._kept[name].strip()
+        )
         if is_cut or MASK in text:
             raise errors.NOT_COMPLETE(mask=MASK)
 
@@ -135,8 +121,8 @@ def _typed(text: str) -> str:
 
 async def again(visit: Visit) -> Page:
     """The form with a kept request; a POST sends it, and shows both responses side by side."""
-    found = await found_request(visit)
-    why_not = why_not_replayable(found, visit.backend.routes)
+    found = await exchanges.found_request(visit)
+    why_not = exchanges.why_not_replayable(found, visit.backend.routes)
     if why_not:
         raise errors.NOT_REPLAYABLE(reason=why_not)
     editor, tag, answer = _Editor(visit, found), "", None
@@ -151,36 +137,36 @@ async def again(visit: Visit) -> Page:
         "asked": short_path(unquote(found.path)),
         "form": form,
         "methods": [(each, each) for each in dict.fromkeys([*METHODS, form.text("method")])],
-        "missing_part": missing_part(found),
+        "missing_part": exchanges.missing_part(found),
         "tag": tag,
         "answer": answer,
         "differing": () if answer is None else _lines(found.response) ^ _lines(answer.message),
-        "pretty": pretty,
+        "pretty": exchanges.pretty,
         "page": page,
     }
     status = BAD_REQUEST.status if form.errors else 200
     return TemplatePage("again.html", "Edit and send again", context, status)
 
 
-def _lines(message: Message) -> frozenset[str]:
-    return frozenset(pretty(message.body.text or "").split("\n"))
+def _lines(message: record.Message) -> frozenset[str]:
+    return frozenset(exchanges.pretty(message.body.text or "").split("\n"))
 
 
-async def _sent(visit: Visit, draft: ExchangeRecord) -> Answer:
+async def _sent(visit: Visit, draft: record.ExchangeRecord) -> record.Answer:
     """The response to a request as the user, without secrets, as a client would get it."""
     backend, settings = visit.backend, visit.backend.settings
-    headers, body = headers_of(draft.request), (draft.request.body.text or "").encode()
+    headers, body = exchanges.headers_of(draft.request), (draft.request.body.text or "").encode()
     try:
         place = await backend.with_company_id(visit.principal, draft.path, draft.query, headers)
         response = await backend.answer_at(visit.principal, draft.method, place, body)
     except Refusal as refusal:
         writer = ErrorWriter(settings.behaviour)
         response = writer.response(refusal, visit.exchange.id, headers)
-    answered = Answered(response, settings.of(InspectorSettings).inspect_body_bytes)
+    answered = record.Answered(response, settings.of(InspectorSettings).inspect_body_bytes)
     if not isinstance(response.body, bytes):
         async with aclosing(response.body) as pieces:
             async for _ in pieces:
                 # it is noted
                 pass
-    scribe = Scribe(Redactor.of(backend.model))
+    scribe = record.Scribe(Redactor.of(backend.model))
     return scribe.answer(draft.path, draft.query, body, answered)

@@ -3,12 +3,9 @@
 from comptoir.errors.operator_rows import OperatorRow
 from comptoir.errors.table import BAD_REQUEST, KEY_EXISTS, RESOURCE_NOT_FOUND
 
-# fmt: off
-INSPECT_WITHOUT_CONSOLE = OperatorRow("inspect is {inspect}, but the console, which shows "
-    "requests, is not served",
+INSPECT_WITHOUT_CONSOLE = OperatorRow("inspect is {inspect}, but the console, which shows requests, is not served",
     "Set console to on, or inspect to off.")
-UNKNOWN_CHOICE = BAD_REQUEST.row("The form has a value that does not exist",
-    "Choose one of the list.")
+UNKNOWN_CHOICE = BAD_REQUEST.row("The form has a value that does not exist", "Choose one of the list.")
 OTHER_PATH = BAD_REQUEST.row("The console does not send a request to this path",
     "Begin it with {base}/, without a host. Use curl for a batch.")
 HEADER_LINE = BAD_REQUEST.row("Line {line} is not a header that HTTP allows: {text!q}",

@@ -18,20 +18,8 @@ from comptoir.errors.table import ENTITY_CHANGED
 from comptoir.features.console.company_records import ChangeLine, CompanyRecords, page_url
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.visit import FormData, Visit
-from comptoir.features.inspector import errors
+from comptoir.features.inspector import errors, exchanges
 from comptoir.features.inspector.again import again
-from comptoir.features.inspector.exchanges import (
-    RequestedRecord,
-    check_results,
-    command,
-    found_request,
-    inspector_of,
-    is_visible,
-    missing_part,
-    pretty,
-    requested_record,
-    why_not_replayable,
-)
 from comptoir.features.inspector.inspector import Level
 from comptoir.features.inspector.record import ExchangeRecord, Head
 from comptoir.http.log import short_path
@@ -98,7 +86,7 @@ class RequestFilter(NamedTuple):
 
 async def show(visit: Visit) -> Answer:
     """The list, and how much is kept."""
-    inspector = inspector_of(visit)
+    inspector = exchanges.inspector_of(visit)
     switch = inspector.switch
     left = None if switch.until is None else max(1, round((switch.until - time.time()) / 60))
     context = {
@@ -129,12 +117,15 @@ async def _rows(visit: Visit) -> Sequence[RequestRow]:
     wanted, login = RequestFilter.of(visit.query), visit.login
 
     def shows(head: Head) -> bool:
-        return wanted.wants(head, visit) and is_visible(head, login.companies)
+        return wanted.wants(head, visit) and exchanges.is_visible(head, login.companies)
 
-    return [_row(each, visit) for each in await inspector_of(visit).newest(MOST_SHOWN, shows)]
+    return [
+        _row(each, visit) for each in await exchanges.inspector_of(visit).newest(MOST_SHOWN, shows)
+    ]
 
 
 def _row(head: Head, visit: Visit) -> RequestRow:
+    party = _party(head, visit)
     asked = short_path(unquote(head.path))
     if head.query:
         asked += f"?{unquote(head.query)}"
@@ -146,7 +137,7 @@ def _row(head: Head, visit: Visit) -> RequestRow:
         asked if len(asked) <= _LONGEST_SHOWN else f"{asked[:_LONGEST_SHOWN]}…",
         head.status,
         head.check,
-        _shown_party(head, visit),
+        party if party == head.by else f"{party} (refused)",
         f"{head.ms:.1f}",
     )
 
@@ -154,11 +145,6 @@ def _row(head: Head, visit: Visit) -> RequestRow:
 def _party(head: Head, visit: Visit) -> str:
     """The client of a request; one that was refused only for users who may see all clients."""
     return head.by or (head.denied if visit.sees_service else "")
-
-
-def _shown_party(head: Head, visit: Visit) -> str:
-    party = _party(head, visit)
-    return party if party == head.by else f"{party} (refused)"
 
 
 def time_of_day(at: float) -> str:
@@ -173,26 +159,26 @@ async def record(visit: Visit) -> Answer:
         raise errors.UNKNOWN_CHOICE()
     detail = f"{level} {chosen}"
     await visit.backend.control.record([visit.act(ActName.INSPECT_CHANGE, "requests", detail)])
-    inspector_of(visit).set(Level(level), _DURATIONS[chosen])
+    exchanges.inspector_of(visit).set(Level(level), _DURATIONS[chosen])
     return Redirect(visit.url(f"{CONSOLE}{_PATH}"))
 
 
 async def one(visit: Visit) -> Answer:
     """A request: its checks, what was sent and answered, and what to do next."""
-    found = await found_request(visit)
+    found = await exchanges.found_request(visit)
     settings = visit.backend.settings
-    about = await requested_record(found, visit)
+    about = await exchanges.requested_record(found, visit)
     client = await _client(found, visit)
     is_form = needs_credentials(found.path, settings)
     context = {
         "found": found,
         "at": f"{time.strftime('%Y-%m-%d', time.gmtime(found.at))} {time_of_day(found.at)}",
         "asked": short_path(unquote(found.path)),
-        "checks": check_results(found),
+        "checks": exchanges.check_results(found),
         "sides": (("Request", "request", found.request), ("Response", "response", found.response)),
-        "pretty": pretty,
-        "curl": command(found, client, settings),
-        "missing_part": "" if is_form else missing_part(found),
+        "pretty": exchanges.pretty,
+        "curl": exchanges.command(found, client, settings),
+        "missing_part": "" if is_form else exchanges.missing_part(found),
         "address": ""
         if about is None
         else page_url(visit, about.entity_set, "/record", company=about.company.id, key=about.key),
@@ -201,7 +187,7 @@ async def one(visit: Visit) -> Answer:
         "client": client,
         "reason": found.reason if visit.sees_service else "",
         "again": visit.url(f"{CONSOLE}{_PATH}/{found.id}/again"),
-        "why_not_replayable": why_not_replayable(found, visit.backend.routes),
+        "why_not_replayable": exchanges.why_not_replayable(found, visit.backend.routes),
         "tag": about.tag if about is not None and found.status == ENTITY_CHANGED.status else "",
     }
     return TemplatePage("request.html", f"{found.method} {context['asked']}", context)
@@ -221,7 +207,9 @@ async def _client(found: ExchangeRecord, visit: Visit) -> Client | None:
     return None
 
 
-async def _author(number: int | None, about: RequestedRecord, visit: Visit) -> ChangeLine | None:
+async def _author(
+    number: int | None, about: exchanges.RequestedRecord, visit: Visit
+) -> ChangeLine | None:
     records = CompanyRecords(replace(visit, company=about.company))
     return await records.known_change(about.entity_set, about.key, number)
 

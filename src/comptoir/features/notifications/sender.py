@@ -74,10 +74,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Scan(msgspec.Struct, frozen=True):
-    """The result of a scan between two numbers of changes: when the first one is due.
-
-    None without a change.
-    """
+    """A scan between two numbers of changes: when the first one is due, None without one."""
 
     cursor: int
     until: int
@@ -320,10 +317,7 @@ class Sender:
     async def _deliver(
         self, company: Company, url: str, attempt: Sequence[_Attempt], until: int, since: float
     ) -> None:
-        """Attempt a delivery, and store its outcome, which counts for all subscriptions.
-
-        The first of its changes is due at `since`.
-        """
+        """Attempt a delivery whose first change is due at `since`; its outcome counts for all."""
         # after a failure, the delivery is repeated after the lease
         with _going_on([]):
             batches = [await self._packed(company, *each, until) for each in attempt]

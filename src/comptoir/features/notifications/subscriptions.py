@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import delete, insert, select, update
+import sqlalchemy as sa
 
 from comptoir.auth.audit import Act
 from comptoir.auth.records import ClientState, RegistrySnapshot
@@ -40,7 +40,7 @@ NEEDED = frozenset({Scope.RECORDS_READ, Scope.EVENTS})
 
 _CLIENT = "client:"
 
-_COMPANIES = select(SUBSCRIBED).order_by(SUBSCRIBED.c.company)
+_COMPANIES = sa.select(SUBSCRIBED).order_by(SUBSCRIBED.c.company)
 
 
 class Subscription(msgspec.Struct, frozen=True):
@@ -117,7 +117,7 @@ class Subscriptions:
         def work() -> Steps[None]:
             yield self._control.lock()
             yield self._drop_company(company_id, now)
-            yield self._control.query(insert(SUBSCRIBED).values((company_id, now)))
+            yield self._control.query(sa.insert(SUBSCRIBED).values((company_id, now)))
 
         await self._control.transact(work)
 
@@ -132,7 +132,7 @@ class Subscriptions:
     def _drop_company(self, company_id: str, until: int) -> Query:
         added = SUBSCRIBED.c
         return self._control.query(
-            delete(SUBSCRIBED).where(added.company == company_id, added.since <= until)
+            sa.delete(SUBSCRIBED).where(added.company == company_id, added.since <= until)
         )
 
     async def find(self, subscription_id: str) -> Subscription | None:
@@ -173,7 +173,7 @@ class Subscriptions:
             lane = DeliveryCursor(subscription.id, _LANE, unit.ledger.number)
             for table, row in ((SUBSCRIPTIONS, subscription), (LANES, lane)):
                 values = company_id, *msgspec.structs.astuple(row)
-                yield self._query(insert(table).values(values))
+                yield self._query(sa.insert(table).values(values))
 
         # first, because only the subscriptions of such companies are looked for
         await self.add_company(company_id)
@@ -182,7 +182,9 @@ class Subscriptions:
 
     async def renew(self, former: Subscription, renewed: Subscription, act: Act) -> bool:
         """Store a changed subscription; False if it was changed or deleted meanwhile."""
-        stored = update(SUBSCRIPTIONS).where(*is_row(SUBSCRIPTIONS, former.company_id, former.id))
+        stored = sa.update(SUBSCRIPTIONS).where(
+            *is_row(SUBSCRIPTIONS, former.company_id, former.id)
+        )
 
         def change() -> Steps[None]:
             yield self._query(stored.values(msgspec.structs.asdict(renewed)))
@@ -286,7 +288,7 @@ class Subscriptions:
     def _drop(self, subscription_id: str) -> Steps[None]:
         company_id = _company_in(subscription_id)
         for table in (SUBSCRIPTIONS, LANES):
-            yield self._query(delete(table).where(*is_row(table, company_id, subscription_id)))
+            yield self._query(sa.delete(table).where(*is_row(table, company_id, subscription_id)))
 
     def _of_company(self, company_id: str) -> Query:
         """All subscriptions of a company, in the order of their creation."""
@@ -295,7 +297,7 @@ class Subscriptions:
 
     def _set_lane(self, company_id: str, lane: DeliveryCursor) -> Query:
         is_lane = is_row(LANES, company_id, lane.subscription, lane.lane)
-        return self._query(update(LANES).where(*is_lane).values(msgspec.structs.asdict(lane)))
+        return self._query(sa.update(LANES).where(*is_lane).values(msgspec.structs.asdict(lane)))
 
 
 def lost_right(subscription: Subscription, known: RegistrySnapshot) -> str:

@@ -6,19 +6,7 @@ it. Docstrings of prepared statements end with the values to bind, in order.
 
 from functools import cache
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    ColumnElement,
-    MetaData,
-    Select,
-    Table,
-    and_,
-    case,
-    func,
-    or_,
-    select,
-)
+import sqlalchemy as sa
 
 from comptoir.edm.types import Stored
 from comptoir.sql.column_types import text
@@ -26,8 +14,8 @@ from comptoir.sql.prepared import Prepared, constant, constant_text, named, prep
 from comptoir.sql.statements import Statements
 from comptoir.sql.tables import COMPANY, COMPANY_ID, of_company, service_table
 
-METADATA = MetaData()
-_number, _any_text = BigInteger(), text()
+METADATA = sa.MetaData()
+_number, _any_text = sa.BigInteger(), text()
 
 SUBSCRIPTIONS = service_table(METADATA, "subscriptions", 1, id=text(64), owner=_any_text,
     url=_any_text, sets=_any_text, resource=_any_text, client_state=_any_text, version=_number,
@@ -83,16 +71,18 @@ class SubscriptionStatements:
     def _waiting(self) -> Prepared:
         companies, subscriptions, lanes = self._tables.companies, SUBSCRIPTIONS, LANES
         has_ended = subscriptions.c.expires_at <= named("now")
-        may_try = and_(lanes.c.cursor < companies.c.change_number, lanes.c.due_at <= named("now"))
+        may_try = sa.and_(
+            lanes.c.cursor < companies.c.change_number, lanes.c.due_at <= named("now")
+        )
         statement = (
-            select(*_others(subscriptions), *_others(lanes))
+            sa.select(*_others(subscriptions), *_others(lanes))
             .select_from(companies)
             .join(subscriptions, of_company(subscriptions))
-            .join(lanes, and_(of_company(lanes), lanes.c.subscription == subscriptions.c.id))
+            .join(lanes, sa.and_(of_company(lanes), lanes.c.subscription == subscriptions.c.id))
             .where(
                 of_company(companies),
                 lanes.c.leased_until <= named("real_now"),
-                or_(has_ended, may_try),
+                sa.or_(has_ended, may_try),
             )
             .order_by(subscriptions.c.created_at, subscriptions.c.id)
         )
@@ -101,12 +91,12 @@ class SubscriptionStatements:
     def _undelivered(self) -> Prepared:
         subscriptions, lanes, changes = SUBSCRIPTIONS, LANES, self._tables.changes
         statement = (
-            select(func.min(changes.c["at"]))
+            sa.select(sa.func.min(changes.c["at"]))
             .select_from(subscriptions)
-            .join(lanes, and_(of_company(lanes), lanes.c.subscription == subscriptions.c.id))
+            .join(lanes, sa.and_(of_company(lanes), lanes.c.subscription == subscriptions.c.id))
             .join(
                 changes,
-                and_(
+                sa.and_(
                     of_company(changes),
                     changes.c.number > lanes.c.cursor,
                     changes.c.entity_set == subscriptions.c["sets"],
@@ -119,13 +109,13 @@ class SubscriptionStatements:
 
     def _tally(self) -> Prepared:
         changes = self._tables.changes
-        deletion = case((changes.c.verb == _DELETE, constant(1)), else_=constant(0))
-        statement = select(
-            func.count(),
-            func.coalesce(func.max(changes.c.number), constant(0)),
+        deletion = sa.case((changes.c.verb == _DELETE, constant(1)), else_=constant(0))
+        statement = sa.select(
+            sa.func.count(),
+            sa.func.coalesce(sa.func.max(changes.c.number), constant(0)),
             # the time never falls as numbers rise
-            func.coalesce(func.max(changes.c["at"]), constant_text("")),
-            func.coalesce(func.sum(deletion), constant(0)),
+            sa.func.coalesce(sa.func.max(changes.c["at"]), constant_text("")),
+            sa.func.coalesce(sa.func.sum(deletion), constant(0)),
         ).where(
             of_company(changes),
             changes.c.entity_set == named("entity_set"),
@@ -141,17 +131,17 @@ def subscription_statements(statements: Statements) -> SubscriptionStatements:
     return SubscriptionStatements(statements)
 
 
-def rows_of(table: Table, *key: Stored) -> Select[*tuple[str | int, ...]]:
+def rows_of(table: sa.Table, *key: Stored) -> sa.Select[*tuple[str | int, ...]]:
     """The rows with a key, which begins with a company, or with its first values."""
-    return select(*_others(table)).where(*is_row(table, *key))
+    return sa.select(*_others(table)).where(*is_row(table, *key))
 
 
-def is_row(table: Table, *key: Stored) -> list[ColumnElement[bool]]:
+def is_row(table: sa.Table, *key: Stored) -> list[sa.ColumnElement[bool]]:
     """The condition on each column of a key, or on its first ones."""
     columns = table.primary_key.columns
     return [column == value for column, value in zip(columns, key, strict=False)]
 
 
-def _others(table: Table) -> list[Column[str | int]]:
+def _others(table: sa.Table) -> list[sa.Column[str | int]]:
     """The columns of a table without the company."""
     return [column for column in table.columns if column.name != COMPANY_ID]

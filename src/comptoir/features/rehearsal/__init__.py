@@ -43,6 +43,6 @@ ENTRY = FeatureEntry(
         )
     },
     settings=RehearsalSettings,
-    mount="comptoir.features.rehearsal.feature:Rehearsing",
+    mount="comptoir.features.rehearsal.rehearsal:Rehearsal",
     is_on=lambda settings: settings.of(RehearsalSettings).is_on,
 )

@@ -41,12 +41,12 @@ class Sent(msgspec.Struct, rename="camel"):
     client: str
     method: str
     path: str
-    company: str
-    query: str
-    headers: Mapping[str, str]
-    body: object
-    status: int
-    fault: str
+    company: str = ""
+    query: str = ""
+    headers: Mapping[str, str] = {}
+    body: object = None
+    status: int = 0
+    fault: str = ""
 
 
 class TrapLine(msgspec.Struct, rename="camel"):

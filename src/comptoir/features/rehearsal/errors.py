@@ -47,13 +47,9 @@ FILE_OF_RULES = "Name a file with rules in fault_rules."
 FAULTS_FOR_OTHERS = OperatorRow("--faults makes requests fail, and others can use {address}",
     'Write faults = "on" into the config file if that is intended.')
 UNKNOWN_TRAP = OperatorRow("unknown trap {name} in --require", "Use some of: {known}.")
-TRAPS_NOT_MET = OperatorRow("no client has met {traps}",
-    "Let a test meet them, for example by a rule of /faults.")
-INVALID_URL = OperatorRow("invalid --url {url}",
-    "Use the address of the service, such as http://127.0.0.1:8080.")
-NO_RESPONSE = OperatorRow("{origin} does not respond: {reason}",
-    "Start it with `comptoir serve --faults`, or name another one with --url.")
-ANOTHER_RELEASE = OperatorRow("{origin} is a service of another release: {reason}",
-    "Use the same release here and there.")
+TRAPS_NOT_MET = OperatorRow("no client has met {traps}", "Let a test meet them, for example by a rule of /faults.")
+INVALID_URL = OperatorRow("invalid --url {url}", "Use the address of the service, such as http://127.0.0.1:8080.")
+NO_RESPONSE = OperatorRow("{origin} does not respond: {reason}", "Start it with `comptoir serve --faults`, or name another one with --url.")
+ANOTHER_RELEASE = OperatorRow("{origin} is a service of another release: {reason}", "Use the same release here and there.")
 WITHOUT_FAULTS = OperatorRow("{url} returns {status}", "Start the service with --faults.")
 REQUEST_FAILED = OperatorRow("{url} returns {status}", "See its log.")

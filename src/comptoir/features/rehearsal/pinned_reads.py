@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, suppress
 
-import msgspec
 from typing_extensions import override
 
 from comptoir.edm.model import Company
@@ -28,9 +27,14 @@ MOST_SECONDS = 60.0
 
 
 class PinnedView:
-    """The records at the moment when the view is opened; for use in one event loop only."""
+    """The records at the moment when the view is opened; for use in one event loop only.
 
-    def __init__(self, store: Store) -> None:
+    That is after the change with a `number` of a company, `at` a time.
+    """
+
+    def __init__(self, store: Store, number: int, at: float) -> None:
+        self.number = number
+        self.at = at
         self._store = store
         self._users = 0
         self._wake = asyncio.Event()
@@ -107,21 +111,13 @@ class _SnapshotReader(Reader):
                 yield some
 
 
-class _HeldView(msgspec.Struct):
-    """A view of a company's records: after the change with this number, at this time."""
-
-    view: PinnedView
-    number: int
-    at: float
-
-
 class StaleReads:
     """The views of companies, at most one of each, by a clock in seconds."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._held: dict[str, _HeldView] = {}
+        self._held: dict[str, PinnedView] = {}
         self._lock = asyncio.Lock()
 
     async def prepare(self, company: Company, lag: int, seconds: float | None) -> None:
@@ -131,8 +127,8 @@ class StaleReads:
             if held is not None and not await self._is_late(held, company, lag, seconds):
                 return
             await self._drop(company.id)
-            view = PinnedView(self._store)
-            self._held[company.id] = _HeldView(view, await self._number(company), self._clock())
+            number = await self._store.position(company)
+            view = self._held[company.id] = PinnedView(self._store, number, self._clock())
             async with view.reads():
                 # the view is open before the change is made
                 pass
@@ -140,10 +136,10 @@ class StaleReads:
     def of(self, company_id: str, seconds: float | None) -> PinnedView | None:
         """The view of a company; None without one that is younger than `seconds`."""
         held = self._held.get(company_id)
-        if held is None or held.view.is_over:
+        if held is None or held.is_over:
             return None
         is_late = seconds is not None and self._clock() - held.at >= seconds
-        return None if is_late else held.view
+        return None if is_late else held
 
     async def close(self) -> None:
         """Close all views."""
@@ -152,18 +148,15 @@ class StaleReads:
                 await self._drop(company_id)
 
     async def _is_late(
-        self, held: _HeldView, company: Company, lag: int, seconds: float | None
+        self, held: PinnedView, company: Company, lag: int, seconds: float | None
     ) -> bool:
-        if held.view.is_over:
+        if held.is_over:
             return True
         if seconds is not None:
             return self._clock() - held.at >= seconds
-        return await self._number(company) - held.number >= lag
-
-    async def _number(self, company: Company) -> int:
-        return await self._store.position(company)
+        return await self._store.position(company) - held.number >= lag
 
     async def _drop(self, company_id: str) -> None:
         held = self._held.pop(company_id, None)
         if held is not None:
-            await held.view.close()
+            await held.close()

@@ -1,16 +1,45 @@
-"""Rules: which requests meet which fault, and how often; and the presets."""
+"""Rules: which requests meet which fault, and how often; the presets; and what has acted so far.
 
-from collections.abc import Mapping
+The same seed and the same order of requests lead to the same faults.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from types import MappingProxyType
+from hashlib import sha256
+from typing import TypeVar
+from urllib.parse import unquote
 
 import msgspec
 
-from comptoir.edm.times import instant
+from comptoir.edm.times import Clock, instant
+from comptoir.features.rehearsal import errors
+from comptoir.features.rehearsal.entries import Firing
 from comptoir.features.rehearsal.faults import parse_fault
-from comptoir.features.rehearsal.faults.fault import Candidate, Fault
+from comptoir.features.rehearsal.faults.fault import Candidate, Fault, Stage
 from comptoir.jsonvalue import Json
+
+MOST_COUNTS = 20_000
+"""The most pairs of a rule and a client that are counted; the least recent starts again."""
+
+MOST_FIRINGS = 1_000
+"""The most entries of the log of faults; the oldest is forgotten."""
+
+MOST_TOKENS = 1_000
+"""The most tokens that a fault has ended; the one that was ended first is accepted again."""
+
+MOST_LISTS = 1_000
+"""The most lists whose pages are counted; the one that was read least recently starts again."""
+
+MOST_DAYS = 366
+"""The most days by which a clock can be ahead."""
+
+_DAY = 86_400
+_FRACTIONS = 2.0**64
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -114,28 +143,231 @@ def path_matches(pattern: str, path: str) -> bool:
 
 _fault = partial(parse_fault, place="a preset")
 
-PRESETS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
-    {
-        "bad-day": (
-            Rule("throttled", _fault("throttle; retry-after=1"), probability=0.02),
-            Rule("away", _fault("away; retry-after=1"), probability=0.01),
-            Rule("lost-answer", _fault("reset; phase=after"), probability=0.01),
-            Rule("background-job", _fault("touch"), Match(nth=50)),
-            Rule("notified-twice", _fault("hook; mode=duplicate")),
-        ),
-        "update-night": (
-            Rule("update", _fault("away; kind=html; window=600"), times=1),
-            Rule("old-tokens", _fault("token-expired"), times=1),
-            Rule("upgrade", _fault("vanish"), times=5),
-        ),
-        "monday": (
-            Rule("crowded", _fault("throttle; retry-after=2"), probability=0.1),
-            Rule("slow", _fault("slow; seconds=2"), probability=0.5),
-        ),
-    }
-)
+PRESETS: Mapping[str, tuple[Rule, ...]] = {
+    "bad-day": (
+        Rule("throttled", _fault("throttle; retry-after=1"), probability=0.02),
+        Rule("away", _fault("away; retry-after=1"), probability=0.01),
+        Rule("lost-answer", _fault("reset; phase=after"), probability=0.01),
+        Rule("background-job", _fault("touch"), Match(nth=50)),
+        Rule("notified-twice", _fault("hook; mode=duplicate")),
+    ),
+    "update-night": (
+        Rule("update", _fault("away; kind=html; window=600"), times=1),
+        Rule("old-tokens", _fault("token-expired"), times=1),
+        Rule("upgrade", _fault("vanish"), times=5),
+    ),
+    "monday": (
+        Rule("crowded", _fault("throttle; retry-after=2"), probability=0.1),
+        Rule("slow", _fault("slow; seconds=2"), probability=0.5),
+    ),
+}
 """The rules of each preset, by its name.
 
 `bad-day`: everything goes wrong now and then. `update-night`: the service is away for ten minutes,
 then no token is valid, then entity sets are missing. `monday`: too many clients at once.
 """
+
+
+class ShiftedClock:
+    """A clock that a test can advance; it is ahead of another one by `shift` seconds."""
+
+    def __init__(self, clock: Clock = time.time) -> None:
+        self._clock = clock
+        self.shift = 0.0
+
+    def __call__(self) -> float:
+        """The time in seconds."""
+        return self._clock() + self.shift
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock on; raises `Refusal` (400) if it would not move, or move back."""
+        if not seconds > 0:
+            raise errors.CLOCK_BACK("advance", seconds=seconds)
+        if self.shift + seconds > MOST_DAYS * _DAY:
+            raise errors.CLOCK_FAR("advance", limit=MOST_DAYS)
+        self.shift += seconds
+
+
+class ChosenRule(msgspec.Struct, frozen=True):
+    """The rule that acts on a request, which is the `number`-th that the rule has counted.
+
+    With a window, it acts on every request until `end`, by its clock in seconds.
+    """
+
+    rule: Rule
+    number: int
+    end: float = 0
+
+
+class RuleCount(msgspec.Struct):
+    """The requests of a client that a rule has matched, and those on which it has acted."""
+
+    matched: int = 0
+    fired: int = 0
+
+
+class SeenPage(msgspec.Struct, frozen=True):
+    """The page of a list that a client has requested last, and the one before it."""
+
+    number: int = 1
+    query: str = ""
+    previous: str = ""
+
+
+def fraction(seed: int, rule_id: str, number: int) -> float:
+    """A number from 0 up to 1 that looks random and depends on nothing else."""
+    digest = sha256(f"{seed}\n{rule_id}\n{number}".encode()).digest()
+    return int.from_bytes(digest[:8]) / _FRACTIONS
+
+
+class RuleState:
+    """The rules in force, with all that they need of the requests so far; for one event loop only.
+
+    The header of a request comes first, then a window that has begun; these requests are not
+    counted. Else every rule counts each request that it matches, and the first that is due acts on
+    it. So a rule does not change which requests the others count.
+    """
+
+    def __init__(self, rules: Sequence[Rule], clock: Clock) -> None:
+        self._clock = clock
+        self.reset()
+        self._rules = tuple(rules)
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.set_rules(())
+        self._pages: dict[tuple[str, str], SeenPage] = {}
+        self._fired = 0
+        self.firings: list[Firing] = []
+
+    def in_force(self) -> Sequence[Rule]:
+        """The rules that have not ended."""
+        now = self._clock()
+        return [each for each in self._rules if not each.is_over(now)]
+
+    def set_rules(self, rules: Sequence[Rule]) -> None:
+        """Replace the rules; all counts start again, and the tokens that were ended are valid."""
+        self._rules = tuple(rules)
+        self._counts: dict[tuple[str, str], RuleCount] = {}
+        self._keys: dict[tuple[str, str], RuleCount] = {}
+        """The counts of headers, apart because a client may send any number of keys."""
+        self._window: ChosenRule | None = None
+        self._ended: dict[str, ChosenRule] = {}
+
+    def change_rules(self, rules: Sequence[Rule]) -> None:
+        """Add or remove rules; the counts of those that remain go on."""
+        gone = {each.id for each in self._rules} - {each.id for each in rules}
+        self._rules = tuple(rules)
+        for key in [each for each in self._counts if each[0] in gone]:
+            del self._counts[key]
+        for token in [each for each, by in self._ended.items() if by.rule.id in gone]:
+            del self._ended[token]
+        if self._window is not None and self._window.rule.id in gone:
+            self._window = None
+
+    def page(self, client: str, path: str, query: str) -> SeenPage:
+        """The page of a list that a client requests, by its requests so far."""
+        seen = self._pages.get((client, path), SeenPage())
+        if "$skiptoken=" not in unquote(query):
+            seen = SeenPage(1, query)
+        elif query != seen.query:
+            seen = SeenPage(seen.number + 1, query, seen.query)
+        return _kept(self._pages, (client, path), seen, MOST_LISTS)
+
+    def choose(
+        self, asked: Candidate, of_header: Rule | None = None, token: str = ""
+    ) -> ChosenRule | None:
+        """The rule that acts on a request; `token` is a digest of its token, empty for none."""
+        ended = self._ended.get(token)
+        is_of_company = ended is not None and ended.rule.match.company in {"", asked.company}
+        if ended is not None and is_of_company and not ended.rule.is_over(self._clock()):
+            return ended
+        choice = self._of_header(of_header, asked) or self._of_window(asked) or self._due(asked)
+        if choice is not None and token and choice.rule.fault.ends_token:
+            _kept(self._ended, token, choice, MOST_TOKENS)
+        return choice
+
+    def _of_header(self, rule: Rule | None, asked: Candidate) -> ChosenRule | None:
+        if rule is None or not rule.matches(asked):
+            return None
+        if rule.times is None:
+            return ChosenRule(rule, 1)
+        count = _counted(self._keys, rule, asked.client)
+        return _acted(rule, count) if _is_due(rule, count) else None
+
+    def _of_window(self, asked: Candidate) -> ChosenRule | None:
+        window = self._window
+        if window is None or asked.stage is not Stage.REQUEST:
+            return None
+        now = self._clock()
+        if window.rule.is_over(now) or now >= window.end:
+            self._window = None
+        return self._window
+
+    def _due(self, asked: Candidate) -> ChosenRule | None:
+        choice, now = None, self._clock()
+        for rule in self._rules:
+            if rule.is_over(now) or not rule.matches(asked):
+                continue
+            seconds = rule.fault.window_seconds()
+            count = _counted(self._counts, rule, "" if seconds else asked.client)
+            if choice is None and _is_due(rule, count):
+                choice = _acted(rule, count, now + seconds)
+                if seconds:
+                    self._window = choice
+        return choice
+
+    def meet(
+        self, asked: Candidate, request_id: str, of_header: Rule | None = None, token: str = ""
+    ) -> tuple[Fault, Firing] | None:
+        """The fault that a request meets, and its entry of the log."""
+        choice = self.choose(asked, of_header, token)
+        if choice is None:
+            return None
+        self._fired += 1
+        firing = Firing(
+            self._fired,
+            instant(datetime.now(UTC)),
+            choice.rule.id,
+            choice.rule.fault.text,
+            choice.number,
+            asked.client,
+            request_id,
+            asked.method,
+            asked.address or asked.path,
+            asked.company,
+        )
+        self.firings.append(firing)
+        del self.firings[:-MOST_FIRINGS]
+        return choice.rule.fault, firing
+
+
+def _counted(counts: dict[tuple[str, str], RuleCount], rule: Rule, client: str) -> RuleCount:
+    """The count of a rule and a client, with one more request."""
+    key = rule.id, client
+    count = _kept(counts, key, counts.get(key) or RuleCount(), MOST_COUNTS)
+    count.matched += 1
+    return count
+
+
+def _is_due(rule: Rule, count: RuleCount) -> bool:
+    """Whether a rule acts on the last request that it has counted."""
+    if rule.times is not None and count.fired >= rule.times:
+        return False
+    if count.matched % rule.match.nth:
+        return False
+    return rule.probability >= 1 or fraction(rule.seed, rule.id, count.matched) < rule.probability
+
+
+def _acted(rule: Rule, count: RuleCount, end: float = 0) -> ChosenRule:
+    count.fired += 1
+    return ChosenRule(rule, count.matched, end)
+
+
+def _kept(held: dict[K, V], key: K, value: V, most: int) -> V:
+    """A value, kept as the most recent one; the least recent of too many is forgotten."""
+    held.pop(key, None)
+    held[key] = value
+    if len(held) > most:
+        del held[next(iter(held))]
+    return value

@@ -17,8 +17,8 @@ from comptoir.features.console.visit import FormData, Visit
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.documents import METHODS, MOST_TIMES
 from comptoir.features.rehearsal.faults import FAULTS
-from comptoir.features.rehearsal.faults.fault import Fault, FaultParameter, FaultValue
-from comptoir.features.rehearsal.feature import Rehearsing
+from comptoir.features.rehearsal.faults.fault import Fault
+from comptoir.features.rehearsal.rehearsal import Rehearsal
 
 LONGEST_MINUTES = 24 * 60
 """The most minutes for which a rule from the console is in force."""
@@ -99,9 +99,9 @@ async def report(visit: Visit) -> Answer:
     return TemplatePage("fault_report.html", "Report of the rehearsal", {"report": found})
 
 
-def _rehearsal(visit: Visit) -> Rehearsing:
+def _rehearsal(visit: Visit) -> Rehearsal:
     """The rehearsal, without which the screen does not exist."""
-    return visit.backend.feature(Rehearsing)
+    return visit.backend.feature(Rehearsal)
 
 
 def _rule(form: Form, fault: type[Fault], now: float) -> Mapping[str, object]:
@@ -109,7 +109,9 @@ def _rule(form: Form, fault: type[Fault], now: float) -> Mapping[str, object]:
     written = [form.text("fault")]
     for name, parameter in fault.parameters.items():
         if form.text(f"parameter-{name}"):
-            value = form.read(f"parameter-{name}", partial(_value, name, parameter))
+            value = form.read(
+                f"parameter-{name}", partial(parameter.value, name, place="this rule")
+            )
             written.append(f"{name}={value}")
     minutes = form.read("minutes", _minutes) or 0
     until = datetime.fromtimestamp(now, UTC) + timedelta(minutes=minutes)
@@ -127,10 +129,6 @@ def _rule(form: Form, fault: type[Fault], now: float) -> Mapping[str, object]:
         # the same fraction of the requests would meet each rule with the same seed
         rule |= {"probability": percent / 100, "seed": int(time.time())}
     return {**rule, "match": match}
-
-
-def _value(name: str, parameter: FaultParameter, text: str) -> FaultValue:
-    return parameter.value(name, text, "this rule")
 
 
 def _page(visit: Visit, form: Form, fault: type[Fault]) -> TemplatePage:

@@ -175,12 +175,6 @@ def _sent(exchange: Exchange) -> Sent:
         client=exchange.subject,
         method=exchange.method[:20],
         path=exchange.path[:_LONGEST],
-        company="",
-        query="",
-        headers={},
-        body=None,
-        status=0,
-        fault="",
     )
 
 

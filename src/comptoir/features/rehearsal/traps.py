@@ -9,13 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
-from comptoir.errors.table import (
-    ENTITY_CHANGED,
-    INVALID_CREDENTIALS,
-    LINK_EXPIRED,
-    PRECONDITION_REQUIRED,
-    TOO_MANY_REQUESTS,
-)
+from comptoir.errors import table
 from comptoir.features.rehearsal.entries import TrapLine
 
 MOST_CLIENTS = 100
@@ -78,11 +72,11 @@ class Trap(StrEnum):
 
 
 OF_SIGNS: Mapping[str, Trap] = {
-    PRECONDITION_REQUIRED.code: Trap.MISSING_TAG,
-    ENTITY_CHANGED.code: Trap.STALE_TAG,
-    TOO_MANY_REQUESTS.code: Trap.THROTTLING,
-    LINK_EXPIRED.code: Trap.EXPIRED_LINK,
-    INVALID_CREDENTIALS.code: Trap.EXPIRED_TOKEN,
+    table.PRECONDITION_REQUIRED.code: Trap.MISSING_TAG,
+    table.ENTITY_CHANGED.code: Trap.STALE_TAG,
+    table.TOO_MANY_REQUESTS.code: Trap.THROTTLING,
+    table.LINK_EXPIRED.code: Trap.EXPIRED_LINK,
+    table.INVALID_CREDENTIALS.code: Trap.EXPIRED_TOKEN,
     "LINK_GONE": Trap.EXPIRED_LINK,
     "LOCKED": Trap.LOCK,
     "ALTERNATIVES": Trap.REFUSED_OR,

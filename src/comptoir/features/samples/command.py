@@ -22,7 +22,7 @@ from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.features.samples import errors as problems
 from comptoir.features.transfer.commands import find_files, load_progress
 from comptoir.features.transfer.files import FileSource
-from comptoir.features.transfer.load import LOADED_BY, Loader
+from comptoir.features.transfer.load import LOADED_BY, load_source
 from comptoir.plan.read import Bounds, CountPlan, all_records
 from comptoir.store.baselines import CompanyMark, Records, marked, restore
 from comptoir.store.ledger import CREATE
@@ -84,8 +84,8 @@ async def fill(
     """Load the sample's files into a company; records that are equal are left unchanged."""
     for entity_set, path in sample_files(store.statements.model).items():
         with progress_of(entity_set.name) as progress:
-            report = await Loader(store, company, progress).load(
-                FileSource(path), entity_set, keep_good=False
+            report = await load_source(
+                store, company, FileSource(path), entity_set, progress, keep_good=False
             )
         if not report.written:
             found = report.errors[0]
@@ -106,8 +106,9 @@ def reset(settings: Settings, yes: bool) -> None:
     """
     model = need_database(settings)
     first = use_store(settings, lambda store: _first_state(settings, store), model)
-    if not yes:
-        _confirm(first.company)
+    question = f"Undo all changes of {SAMPLE_NAME} {first.company.id}? Type yes: "
+    if not yes and answer(question, noun="reset", verb="reset").lower() != "yes":
+        raise problems.RESET_NOT_CONFIRMED()
     use_store(settings, lambda store: restore(store, model, [first], RESET_BY), model)
     click.echo(f"{SAMPLE_NAME} {first.company.id}: restored to its first state")
 
@@ -160,13 +161,6 @@ async def _new_records(
 def _not_shown(_: str) -> AbstractContextManager[ShowProgress]:
     """No progress: before the question, it would look like that of the reset."""
     return nullcontext(lambda _stage, _done, _rows: None)
-
-
-def _confirm(company: Company) -> None:
-    """Ask whether to reset; raises `OperatorError` if the answer is not yes."""
-    question = f"Undo all changes of {SAMPLE_NAME} {company.id}? Type yes: "
-    if answer(question, noun="reset", verb="reset").lower() != "yes":
-        raise problems.RESET_NOT_CONFIRMED()
 
 
 def prepared(settings: Settings) -> Callable[[Settings], None]:

@@ -2,7 +2,5 @@
 
 from comptoir.errors.operator_rows import OperatorRow
 
-# fmt: off
 NOT_STARTED = OperatorRow("the service did not start", "Its log says: {log}")
-RESERVED_SETTING = OperatorRow("the setting {name} cannot be changed in comptoir_settings",
-    "Remove it.")
+RESERVED_SETTING = OperatorRow("the setting {name} cannot be changed in comptoir_settings", "Remove it.")

@@ -34,7 +34,7 @@ from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.copy import Copy, CopyReport
 from comptoir.features.transfer.dump import DumpFormat, dump_file, dump_records
 from comptoir.features.transfer.files import SUFFIXES, FileSource
-from comptoir.features.transfer.load import ERRORS_KEPT, Loader, LoadReport
+from comptoir.features.transfer.load import ERRORS_KEPT, LoadReport, load_source
 from comptoir.store.snapshot import ShowProgress, open_snapshot
 from comptoir.store.store import Store
 
@@ -76,8 +76,15 @@ def load(settings: Settings, paths: Sequence[Path], company_id: str, keep_good: 
         company = await known_company(store, company_id)
         for entity_set, path in files.items():
             with load_progress(entity_set.name) as progress:
-                loader = Loader(store, company, progress, settings.body_bytes)
-                report = await loader.load(FileSource(path), entity_set, keep_good=keep_good)
+                report = await load_source(
+                    store,
+                    company,
+                    FileSource(path),
+                    entity_set,
+                    progress,
+                    keep_good=keep_good,
+                    longest_text=settings.body_bytes,
+                )
             _print_load(str(path), report)
             reports.append(report)
         return reports

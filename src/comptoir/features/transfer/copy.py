@@ -90,16 +90,12 @@ async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, restart: 
         raise problems.UNFINISHED_COPY(company=company_id)
     if copied is not None:
         is_earlier = copied.incarnation == origin.incarnation and copied.number <= origin.number
-        if not is_earlier or await _differs(company_id, copied.number, ours, theirs):
+        change = await theirs.change(company_id, copied.number) if is_earlier else None
+        if not is_earlier or await ours.change(company_id, copied.number) != change:
             raise problems.ANOTHER_COMPANY(company=company_id)
     name = (await ours.names())[company_id]
     check_other(await theirs.names(), company_id, name, operator_rows.NAME_IN_TARGET)
     return _State(origin, copied.number if copied else None, progress)
-
-
-async def _differs(company_id: str, number: int, ours: Snapshot, theirs: Snapshot) -> bool:
-    """Whether the change with a number differs between both sides."""
-    return await ours.change(company_id, number) != await theirs.change(company_id, number)
 
 
 class Copy:
@@ -199,7 +195,10 @@ class Copy:
             self._report.resumed_at += done if table in self._sets else 0
             async with aclosing(ours.rows(table, self._id, last)) as slices:
                 async for rows in slices:
-                    added = self._of_beginning(rows) if table == CHANGES else rows
+                    added: Sequence[Row] = rows
+                    if table == CHANGES:
+                        # those after the beginning of the copy are followed
+                        added = [each for each in rows if int(each[0]) <= self._progress.number]
                     if not added:
                         break
                     await self._step(self._progress, TablePart(table, rows=added, clears=clears))
@@ -207,10 +206,6 @@ class Copy:
                     self._show_progress(f"copying {table}", done, total)
             if done > before and done >= MANY_ROWS:
                 await self._target.refresh_statistics((table,))
-
-    def _of_beginning(self, changes: Sequence[Row]) -> Sequence[Row]:
-        """The changes up to the beginning of the copy; `_follow` copies the later ones."""
-        return [change for change in changes if int(change[0]) <= self._progress.number]
 
     async def _round(self) -> bool:
         """Catch up with the source and compare; make the company visible if nothing is left."""

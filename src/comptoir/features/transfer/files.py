@@ -9,7 +9,6 @@ from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from io import TextIOWrapper
 from pathlib import Path
-from types import MappingProxyType
 from typing import BinaryIO, TextIO, cast
 
 import msgspec
@@ -276,7 +275,8 @@ class _ArrayReader:
             # members after the array, such as the link to the next page
             while self._peek() == ",":
                 self._position += 1
-                self._member()
+                self._name()
+                self._value(0)
             self._expect("}", 0)
         if self._peek():
             raise FileError(0, problems.TEXT_AFTER_ARRAY())
@@ -299,10 +299,6 @@ class _ArrayReader:
         name, _ = self._value(0)
         self._expect(":", 0)
         return name
-
-    def _member(self) -> None:
-        self._name()
-        self._value(0)
 
     def _peek(self) -> str:
         while True:
@@ -357,9 +353,12 @@ def _not_utf8(path: Path) -> FileError:
     return FileError(0, problems.NOT_UTF8())
 
 
-_READERS: Mapping[str, Callable[[Path], Iterator[Chunk]]] = MappingProxyType(
-    {".csv": read_csv, ".ndjson": read_ndjson, ".json": read_json, ".parquet": read_parquet}
-)
+_READERS: Mapping[str, Callable[[Path], Iterator[Chunk]]] = {
+    ".csv": read_csv,
+    ".ndjson": read_ndjson,
+    ".json": read_json,
+    ".parquet": read_parquet,
+}
 
 SUFFIXES = tuple(_READERS)
 """The file name suffixes of the formats that can be read."""

@@ -219,10 +219,7 @@ class Spool(_TemporaryDatabase):
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """Some rows of a source: their number, the valid ones, and the errors of the others.
-
-    `rows` is None if the columns could not be bound.
-    """
+    """Rows of a source: their number, the valid ones, None without columns, and the errors."""
 
     size: int
     rows: LoadRows | None
@@ -240,65 +237,55 @@ def _rare_collections() -> Iterator[None]:
         gc.set_threshold(*thresholds)
 
 
-class Loader:
-    """Loads sources into one company.
+async def load_source(
+    store: Store,
+    company: Company,
+    source: FileSource,
+    entity_set: EntitySet,
+    show_progress: ShowProgress,
+    *,
+    keep_good: bool,
+    longest_text: int = LONGEST_TEXT,
+) -> LoadReport:
+    """Check a source completely, then write its rows into a company.
 
-    `longest_text` is the most characters of a text whose type sets no limit.
-    `progress` is called with the stage `check` or `write`.
+    After an error nothing is written, or with `keep_good` only the valid rows. A source that cannot
+    be read to its end is never written. `longest_text` is the most characters of a text whose type
+    sets no limit, and `show_progress` is called with the stage `check` or `write`. Raises `Refusal`
+    if the store refuses rows that passed the check, and `OperatorError` if the temporary folder is
+    full; the same call resumes after the written rows.
     """
+    run = _Load(store, company, entity_set, show_progress)
+    with _rare_collections(), closing(Spool()) as spool:
+        try:
+            digest = source.digest()
+            with closing(Register()) as register:
+                await run.check(_parts(source, entity_set, longest_text), register, spool)
+        except FileError as error:
+            run.report.refused += 1
+            run.report.errors.append(LoadError(error.line, "", error.reason))
+        else:
+            if run.report.refused == 0 or keep_good:
+                await run.write(spool, digest)
+                run.report.written = True
+    return run.report
 
-    def __init__(
-        self,
-        store: Store,
-        company: Company,
-        show_progress: ShowProgress,
-        longest_text: int = LONGEST_TEXT,
-    ) -> None:
-        self._store = store
-        self._company = company
-        self._show_progress = show_progress
-        self._longest_text = longest_text
 
-    async def load(
-        self, source: FileSource, entity_set: EntitySet, *, keep_good: bool
-    ) -> LoadReport:
-        """Check a source completely, then write its rows.
-
-        After an error nothing is written, or with `keep_good` only the valid rows. A source that
-        cannot be read to its end is never written. Raises `Refusal` if the store refuses rows that
-        passed the check, and `OperatorError` if the temporary folder is full; the same call resumes
-        after the written rows.
-        """
-        run = _Load(self._store, self._company, entity_set, self._show_progress)
-        with _rare_collections(), closing(Spool()) as spool:
+def _parts(source: FileSource, entity_set: EntitySet, longest_text: int) -> Iterator[_Part]:
+    known: dict[tuple[str, ...], Columns] = {}
+    for chunk in source.chunks():
+        errors = [LoadError(each.line, "", each.reason) for each in chunk.broken]
+        rows: LoadRows | None = None
+        if chunk.rows or chunk.head is not None:
             try:
-                digest = source.digest()
-                with closing(Register()) as register:
-                    await run.check(self._parts(source, entity_set), register, spool)
-            except FileError as error:
-                run.report.refused += 1
-                run.report.errors.append(LoadError(error.line, "", error.reason))
+                if chunk.columns not in known:
+                    known[chunk.columns] = bind_columns(entity_set, chunk.columns)
+            except HeaderError as error:
+                errors += _of_header(chunk, error)
             else:
-                if run.report.refused == 0 or keep_good:
-                    await run.write(spool, digest)
-                    run.report.written = True
-        return run.report
-
-    def _parts(self, source: FileSource, entity_set: EntitySet) -> Iterator[_Part]:
-        known: dict[tuple[str, ...], Columns] = {}
-        for chunk in source.chunks():
-            errors = [LoadError(each.line, "", each.reason) for each in chunk.broken]
-            rows: LoadRows | None = None
-            if chunk.rows or chunk.head is not None:
-                try:
-                    if chunk.columns not in known:
-                        known[chunk.columns] = bind_columns(entity_set, chunk.columns)
-                except HeaderError as error:
-                    errors += _of_header(chunk, error)
-                else:
-                    rows, refused = bind_chunk(known[chunk.columns], chunk, self._longest_text)
-                    errors += refused
-            yield _Part(chunk.size, rows, errors)
+                rows, refused = bind_chunk(known[chunk.columns], chunk, longest_text)
+                errors += refused
+        yield _Part(chunk.size, rows, errors)
 
 
 class _Load:
@@ -315,10 +302,7 @@ class _Load:
         self.report = LoadReport()
 
     async def check(self, parts: Iterator[_Part], register: Register, spool: Spool) -> None:
-        """Report the errors of single rows, of rows together, and of rows with stored records.
-
-        The other rows go to the spool.
-        """
+        """Report the errors of rows alone, together and with stored records; spool the others."""
         has_records = await self._has_records()
         numbering = _Numbering(self._set.type)
         for part in parts:

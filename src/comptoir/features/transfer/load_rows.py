@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 from uuid import UUID, uuid4
 
 import msgspec
-from sqlalchemy import ColumnElement, delete, insert, select, update
+import sqlalchemy as sa
 
 from comptoir.edm.model import (
     Company,
@@ -203,18 +203,12 @@ def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
         rules,
         matched_by,
         tuple(
-            [
-                each
-                for each in rules
-                if each is not matched_by and not given.issuperset(each.properties)
-            ]
+            each
+            for each in rules
+            if each is not matched_by and not given.issuperset(each.properties)
         ),
         tuple(
-            [
-                each.name
-                for each in entity_type.properties
-                if each.required and each.name not in given
-            ]
+            each.name for each in entity_type.properties if each.required and each.name not in given
         ),
     )
 
@@ -327,7 +321,7 @@ async def rows_done(store: Store, company: Company, entity_set: EntitySet, diges
 
     def unit() -> Steps[int]:
         is_file = _is_file(company, entity_set, digest)
-        rows = yield store.statements.query(select(LOADS.c.rows_done).where(*is_file))
+        rows = yield store.statements.query(sa.select(LOADS.c.rows_done).where(*is_file))
         return int(rows[0][0]) if rows else 0
 
     return await store.read(unit())
@@ -507,18 +501,18 @@ def _move_progress(plan: LoadPlan, unit: UnitOfWork) -> Steps[None]:
     query, is_file = unit.statements.query, _is_file(plan.company, plan.entity_set, plan.digest)
     if plan.finishes:
         # other interrupted loads begin again: what they wrote may have been replaced by this one
-        yield query(delete(LOADS).where(*is_file[:2]))
+        yield query(sa.delete(LOADS).where(*is_file[:2]))
         return
-    if (yield query(select(LOADS.c.rows_done).where(*is_file))):
-        yield query(update(LOADS).where(*is_file).values(rows_done=plan.rows_done))
+    if (yield query(sa.select(LOADS.c.rows_done).where(*is_file))):
+        yield query(sa.update(LOADS).where(*is_file).values(rows_done=plan.rows_done))
     else:
         row = (plan.company.id, plan.entity_set.name, plan.digest, plan.rows_done)
-        yield query(insert(LOADS).values(row))
+        yield query(sa.insert(LOADS).values(row))
 
 
 def _is_file(
     company: Company, entity_set: EntitySet, digest: str
-) -> tuple[ColumnElement[bool], ...]:
+) -> tuple[sa.ColumnElement[bool], ...]:
     of_set = LOADS.c[COMPANY_ID] == company.id, LOADS.c.entity_set == entity_set.name
     return (*of_set, LOADS.c.digest == digest)
 

@@ -1,12 +1,12 @@
 """The table of the progress of loads: how many rows of a file are written."""
 
-from sqlalchemy import BigInteger, MetaData
+import sqlalchemy as sa
 
 from comptoir.sql.column_types import text
 from comptoir.sql.tables import service_table
 
-METADATA = MetaData()
+METADATA = sa.MetaData()
 
 LOADS = service_table(
-    METADATA, "loads", 2, entity_set=text(), digest=text(64), rows_done=BigInteger()
+    METADATA, "loads", 2, entity_set=text(), digest=text(64), rows_done=sa.BigInteger()
 )

@@ -7,25 +7,8 @@ import msgspec
 from comptoir.edm.model import EntitySet
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
-from comptoir.plan.expressions import types
+from comptoir.plan.expressions import nodes, operators, types
 from comptoir.plan.expressions.calls import bind_call, bind_cast, bind_isof, check_name
-from comptoir.plan.expressions.nodes import (
-    Choice,
-    Comparison,
-    Constant,
-    CountOf,
-    Exists,
-    Field,
-    IsNull,
-    Junction,
-    Member,
-    Not,
-    Null,
-    Related,
-    Slots,
-    Step,
-    Value,
-)
 from comptoir.plan.expressions.operands import (
     BindingContext,
     BoundOption,
@@ -35,32 +18,8 @@ from comptoir.plan.expressions.operands import (
     name_of,
     typed_property,
 )
-from comptoir.plan.expressions.operators import (
-    ARITHMETIC,
-    COMPARISONS,
-    as_type,
-    bind_arithmetic,
-    bind_comparison,
-    bind_list,
-    bind_negation,
-    common_type,
-    negated,
-)
 from comptoir.plan.target import check_readable, check_served
-from comptoir.request.expression.tree import (
-    Binary,
-    Call,
-    Case,
-    Collection,
-    In,
-    InCollection,
-    Lambda,
-    Literal,
-    Logical,
-    Node,
-    Path,
-    Unary,
-)
+from comptoir.request.expression import tree
 
 MOST_STEPS = 8
 """The most navigation properties in a path."""
@@ -78,7 +37,7 @@ class PathRecords(msgspec.Struct, frozen=True):
 
     entity_set: EntitySet
     base: int = 0
-    steps: tuple[Step, ...] = ()
+    steps: tuple[nodes.Step, ...] = ()
     many: bool = False
 
     @property
@@ -107,7 +66,7 @@ class PathBinder:
         self.root = PathRecords(binding.entity_set)
         self.variables: dict[str, PathRecords] = {}
 
-    def value(self, path: Path) -> TypedValue:
+    def value(self, path: tree.Path) -> TypedValue:
         """Bind a path to a value; raises `Refusal` (400, 501)."""
         named = path.segments[1:] if path.segments[0] == "$it" else path.segments
         computed = self._computed.get("/".join(named))
@@ -118,7 +77,7 @@ class PathBinder:
             return self._record(path, records)
         name, *beyond = rest
         if name == "$count" and records.many:
-            return TypedValue(CountOf(records.steps), types.WHOLE, most=2**53)
+            return TypedValue(nodes.CountOf(records.steps), types.WHOLE, most=2**53)
         found = records.entity_set.type.by_name.get(name)
         if found is None:
             raise self._unknown(path, records, name)
@@ -134,7 +93,7 @@ class PathBinder:
         value = _value(records, name)
         return typed_property(value, found.type, nullable=bool(records.steps))
 
-    def records(self, path: Path) -> PathRecords:
+    def records(self, path: tree.Path) -> PathRecords:
         """Bind a path to a collection of related records; raises `Refusal` (400, 501)."""
         records, rest = self.follow(path)
         if rest:
@@ -145,7 +104,7 @@ class PathBinder:
             raise self._not_a_collection(path)
         return records
 
-    def follow(self, path: Path) -> tuple[PathRecords, tuple[str, ...]]:
+    def follow(self, path: tree.Path) -> tuple[PathRecords, tuple[str, ...]]:
         """Follow the navigation properties of a path; return its records and its rest."""
         segments = path.segments
         records = self.root
@@ -171,7 +130,7 @@ class PathBinder:
             segments = segments[1:]
         return records, segments
 
-    def _followed(self, path: Path, records: PathRecords, name: str) -> PathRecords:
+    def _followed(self, path: tree.Path, records: PathRecords, name: str) -> PathRecords:
         navigation = records.entity_set.type.related[name]
         if len(records.steps) == MOST_STEPS:
             raise self._option.unsupported(
@@ -185,29 +144,29 @@ class PathBinder:
         self._steps += 1
         target = self._model.by_name[navigation.target]
         check_readable(target, self._binding.readable, self._option.name, path.position)
-        step = Step(records.number, self._steps, navigation, target)
+        step = nodes.Step(records.number, self._steps, navigation, target)
         return PathRecords(target, records.base, (*records.steps, step), navigation.collection)
 
-    def _check_type(self, path: Path, records: PathRecords, name: str) -> None:
+    def _check_type(self, path: tree.Path, records: PathRecords, name: str) -> None:
         own = records.entity_set.type.qualified_name
         if name != own:
             self.check_entity_type(path, name)
             raise self._option.refuse(rows.OTHER_TYPE, path, own=own, name=name)
 
-    def check_entity_type(self, path: Path, name: str) -> None:
+    def check_entity_type(self, path: tree.Path, name: str) -> None:
         """Raise `Refusal` (400) unless an entity type has this name."""
         known = [each.type.qualified_name for each in self._model.sets]
         if name not in known:
             raise self._option.refuse(rows.NO_TYPE, path, known=known, name=name)
 
-    def _record(self, path: Path, records: PathRecords) -> TypedValue:
+    def _record(self, path: tree.Path, records: PathRecords) -> TypedValue:
         if records.many:
             raise self._several_records(path)
         key = records.entity_set.type.key_property
         value = _value(records, key.name)
         return TypedValue(value, types.RECORD, nullable=bool(records.steps), own_type=key.type)
 
-    def _aggregated(self, path: Path) -> Refusal:
+    def _aggregated(self, path: tree.Path) -> Refusal:
         entity_type, name = self.root.entity_set.type, path.segments[0]
         if name == "$it" or name not in (*entity_type.by_name, *entity_type.related):
             return self._option.refuse(
@@ -220,7 +179,7 @@ class PathBinder:
         known = ", ".join(self._computed)
         return self._option.refuse(rows.NOT_AGGREGATED, path, path=_shown(path), names=known)
 
-    def _unknown(self, path: Path, records: PathRecords, name: str) -> Refusal:
+    def _unknown(self, path: tree.Path, records: PathRecords, name: str) -> Refusal:
         entity_type = records.entity_set.type
         if name in self._model.contained(records.entity_set):
             # each statement reads one company
@@ -238,19 +197,19 @@ class PathBinder:
             type=entity_type.qualified_name,
         )
 
-    def _not_a_collection(self, path: Path) -> Refusal:
+    def _not_a_collection(self, path: tree.Path) -> Refusal:
         return self._option.refuse(rows.NOT_RECORDS, path, path=_shown(path))
 
-    def _several_records(self, path: Path) -> Refusal:
+    def _several_records(self, path: tree.Path) -> Refusal:
         return self._option.refuse(rows.SEVERAL_RECORDS, path, path=_shown(path))
 
 
-def _value(records: PathRecords, name: str) -> Value:
-    value = Member(records.number, name) if records.number else Field(name)
-    return Related(records.steps, value) if records.steps else value
+def _value(records: PathRecords, name: str) -> nodes.Value:
+    value = nodes.Member(records.number, name) if records.number else nodes.Field(name)
+    return nodes.Related(records.steps, value) if records.steps else value
 
 
-def _shown(path: Path) -> str:
+def _shown(path: tree.Path) -> str:
     return "/".join(path.segments)[:100]
 
 
@@ -273,82 +232,84 @@ class Binder:
         computed: Mapping[str, TypedValue] = _NONE,
         *,
         alone: bool = False,
-        slots: Slots | None = None,
+        slots: nodes.Slots | None = None,
     ) -> None:
-        self.slots = Slots() if slots is None else slots
+        self.slots = nodes.Slots() if slots is None else slots
         self._option = BoundOption(option, self.slots, binding)
         self._paths = PathBinder(self._option, binding, computed, alone=alone)
         self._nested = 0
 
-    def condition(self, node: Node) -> TypedValue:
+    def condition(self, node: tree.Node) -> TypedValue:
         """Bind a node whose value is Boolean or null; raises `Refusal` as `value` does."""
         typed = self.value(node)
         if typed.type is types.BOOLEAN:
             return typed
         if typed.type is types.NULL:
-            return TypedValue(Null(), types.BOOLEAN, nullable=True)
+            return TypedValue(nodes.Null(), types.BOOLEAN, nullable=True)
         actual = typed.type.expected
         raise self._option.refuse(rows.NOT_A_CONDITION, node, node=described(node), type=actual)
 
-    def value(self, node: Node) -> TypedValue:
+    def value(self, node: tree.Node) -> TypedValue:
         """Bind a node; raises `Refusal` (400; 501 for what is not supported)."""
         match node:
-            case Path():
+            case tree.Path():
                 return self._paths.value(node)
-            case Literal():
+            case tree.Literal():
                 return self._option.value(Operand(node, None))
-            case Logical():
+            case tree.Logical():
                 return self._junction(node)
-            case Binary() if node.operator in COMPARISONS:
+            case tree.Binary() if node.operator in operators.COMPARISONS:
                 sides = self._operand(node.left), self._operand(node.right)
-                return bind_comparison(self._option, node, *sides)
-            case Binary() if node.operator in ARITHMETIC:
+                return operators.bind_comparison(self._option, node, *sides)
+            case tree.Binary() if node.operator in operators.ARITHMETIC:
                 sides = self._operand(node.left), self._operand(node.right)
-                return bind_arithmetic(self._option, node, *sides)
-            case Unary(operator="not"):
+                return operators.bind_arithmetic(self._option, node, *sides)
+            case tree.Unary(operator="not"):
                 condition = self.condition(node.operand)
-                return TypedValue(negated(condition.value), types.BOOLEAN, condition.nullable)
-            case Unary():
-                return bind_negation(self._option, node, self._operand(node.operand))
+                return TypedValue(
+                    operators.negated(condition.value), types.BOOLEAN, condition.nullable
+                )
+            case tree.Unary():
+                return operators.bind_negation(self._option, node, self._operand(node.operand))
         return self._other_value(node)
 
-    def _other_value(self, node: Node) -> TypedValue:
+    def _other_value(self, node: tree.Node) -> TypedValue:
         match node:
-            case In():
+            case tree.In():
                 left = self._operand(node.left)
-                return bind_list(self._option, node, left, self._operands(node.items))
-            case InCollection(collection=Collection(items=items)):
+                return operators.bind_list(self._option, node, left, self._operands(node.items))
+            case tree.InCollection(collection=tree.Collection(items=items)):
                 left = self._operand(node.left)
-                return bind_list(self._option, node, left, self._operands(items))
-            case InCollection():
+                return operators.bind_list(self._option, node, left, self._operands(items))
+            case tree.InCollection():
                 return self._in_collection(node)
-            case Call(name="cast" | "isof"):
+            case tree.Call(name="cast" | "isof"):
                 return self._of_type(node)
-            case Call():
+            case tree.Call():
                 check_name(self._option, node)
                 return bind_call(self._option, node, self._operands(node.arguments))
-            case Case():
+            case tree.Case():
                 return self._case(node)
-            case Lambda():
+            case tree.Lambda():
                 return self._lambda(node)
         raise self._option.unsupported(node, described(node))
 
-    def _operand(self, node: Node) -> Operand:
-        if isinstance(node, Literal):
+    def _operand(self, node: tree.Node) -> Operand:
+        if isinstance(node, tree.Literal):
             return Operand(node, None)
         return Operand(node, self.value(node))
 
-    def _operands(self, nodes: Sequence[Node]) -> list[Operand]:
-        return [self._operand(each) for each in nodes]
+    def _operands(self, parts: Sequence[tree.Node]) -> list[Operand]:
+        return [self._operand(each) for each in parts]
 
-    def _junction(self, node: Logical) -> TypedValue:
+    def _junction(self, node: tree.Logical) -> TypedValue:
         conditions = [self.condition(each) for each in node.operands]
         values = tuple([each.value for each in conditions])
         nullable = any(each.nullable for each in conditions)
-        return TypedValue(Junction(node.operator, values), types.BOOLEAN, nullable)
+        return TypedValue(nodes.Junction(node.operator, values), types.BOOLEAN, nullable)
 
-    def _in_collection(self, node: InCollection) -> TypedValue:
-        if isinstance(node.collection, Path):
+    def _in_collection(self, node: tree.InCollection) -> TypedValue:
+        if isinstance(node.collection, tree.Path):
             records, _ = self._paths.follow(node.collection)
             if not records.many:
                 other = f"{self.value(node.collection).type.expected}, "
@@ -359,15 +320,17 @@ class Binder:
             )
         raise self._not_a_collection(node.collection)
 
-    def _not_a_collection(self, node: Node, other: str = "") -> Refusal:
+    def _not_a_collection(self, node: tree.Node, other: str = "") -> Refusal:
         return self._option.refuse(rows.NOT_A_COLLECTION, node, node=described(node), other=other)
 
-    def _of_type(self, node: Call) -> TypedValue:
+    def _of_type(self, node: tree.Call) -> TypedValue:
         if len(node.arguments) not in (1, 2):
             count = len(node.arguments)
             raise self._option.refuse(rows.ARGUMENTS_OF_TYPE, node, function=node.name, count=count)
         wanted = node.arguments[-1]
-        if isinstance(wanted, Path) and wanted.segments[0].startswith(f"{self._option.namespace}."):
+        if isinstance(wanted, tree.Path) and wanted.segments[0].startswith(
+            f"{self._option.namespace}."
+        ):
             return self._of_entity_type(node, wanted)
         if len(node.arguments) == 1:
             namespace = self._option.namespace
@@ -379,7 +342,7 @@ class Binder:
             return bind_isof(self._option, node, operand)
         return bind_cast(self._option, node, operand)
 
-    def _of_entity_type(self, node: Call, wanted: Path) -> TypedValue:
+    def _of_entity_type(self, node: tree.Call, wanted: tree.Path) -> TypedValue:
         self._paths.check_entity_type(wanted, wanted.segments[0])
         if node.name == "cast":
             raise self._option.unsupported(
@@ -388,48 +351,48 @@ class Binder:
         records, exists = self._paths.root, None
         if len(node.arguments) == 2:
             first = node.arguments[0]
-            if not isinstance(first, Path):
-                return TypedValue(Constant(value=False), types.BOOLEAN)
+            if not isinstance(first, tree.Path):
+                return TypedValue(nodes.Constant(value=False), types.BOOLEAN)
             records, rest = self._paths.follow(first)
             if rest:
                 self.value(first)
-                return TypedValue(Constant(value=False), types.BOOLEAN)
+                return TypedValue(nodes.Constant(value=False), types.BOOLEAN)
             exists = self.value(first) if records.steps else None
         if wanted.segments[0] != records.entity_set.type.qualified_name:
-            return TypedValue(Constant(value=False), types.BOOLEAN)
+            return TypedValue(nodes.Constant(value=False), types.BOOLEAN)
         if exists is None:
-            return TypedValue(Constant(value=True), types.BOOLEAN)
-        return TypedValue(Not(IsNull(exists.value)), types.BOOLEAN)
+            return TypedValue(nodes.Constant(value=True), types.BOOLEAN)
+        return TypedValue(nodes.Not(nodes.IsNull(exists.value)), types.BOOLEAN)
 
-    def _case(self, node: Case) -> TypedValue:
+    def _case(self, node: tree.Case) -> TypedValue:
         conditions = [self.condition(condition) for condition, _ in node.branches]
         values = [self.value(value) for _, value in node.branches]
         common = values[0]
         for (_, value), typed in zip(node.branches, values, strict=True):
-            common, _ = common_type(
+            common, _ = operators.common_type(
                 self._option, value, Operand(node, common), Operand(value, typed)
             )
             if common.type is types.NULL:
                 common = typed
-        values = [as_type(each, common.type) for each in values]
+        values = [operators.as_type(each, common.type) for each in values]
         if types.RECORD in [each.type for each in values]:
             raise self._option.unsupported(node, "The function case with records as its values")
-        is_total = any(each.value == Constant(value=True) for each in conditions)
+        is_total = any(each.value == nodes.Constant(value=True) for each in conditions)
         nullable = not is_total or any(each.nullable for each in values)
-        choice = Choice(
+        choice = nodes.Choice(
             tuple([each.value for each in conditions]), tuple([each.value for each in values])
         )
         most = max(each.most for each in values)
         return TypedValue(choice, common.type, nullable, most)
 
-    def _lambda(self, node: Lambda) -> TypedValue:
+    def _lambda(self, node: tree.Lambda) -> TypedValue:
         records = self._paths.records(node.path)
         if self._nested == MOST_NESTED:
             raise self._option.unsupported(
                 node, f"The operator {node.operator} within more than {MOST_NESTED} others"
             )
         if node.predicate is None or node.variable is None:
-            return TypedValue(Exists(records.steps, None), types.BOOLEAN)
+            return TypedValue(nodes.Exists(records.steps, None), types.BOOLEAN)
         variables = self._paths.variables
         number = records.steps[-1].number
         inner = PathRecords(records.entity_set, number)
@@ -439,8 +402,10 @@ class Binder:
         self._nested -= 1
         self._paths.variables = variables
         if node.operator == "any":
-            return TypedValue(Exists(records.steps, condition.value), types.BOOLEAN)
-        failing: Value = Not(condition.value)
+            return TypedValue(nodes.Exists(records.steps, condition.value), types.BOOLEAN)
+        failing: nodes.Value = nodes.Not(condition.value)
         if condition.nullable:
-            failing = Comparison("ne", condition.value, Constant(value=True), nullable=True)
-        return TypedValue(Not(Exists(records.steps, failing)), types.BOOLEAN)
+            failing = nodes.Comparison(
+                "ne", condition.value, nodes.Constant(value=True), nullable=True
+            )
+        return TypedValue(nodes.Not(nodes.Exists(records.steps, failing)), types.BOOLEAN)

@@ -14,8 +14,7 @@ from comptoir.edm.times import DATE, DURATION, INSTANT, TIME_OF_DAY
 from comptoir.edm.types import BOOLEAN, GUID, TEXT, CodeText, PrimitiveType
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
-from comptoir.plan.expressions import types
-from comptoir.plan.expressions.nodes import NOW, Constant, Function, IsNull, Not, Null, Value
+from comptoir.plan.expressions import nodes, types
 from comptoir.plan.expressions.operands import (
     BoundOption,
     Operand,
@@ -26,7 +25,7 @@ from comptoir.plan.expressions.operands import (
 )
 from comptoir.plan.expressions.operators import as_decimal
 from comptoir.plan.expressions.types import NAMED, SIGNATURES, FunctionName, Signature
-from comptoir.request.expression.tree import Call, Literal, Node, Path
+from comptoir.request.expression import tree
 from comptoir.request.pattern import PatternError, common_pattern
 
 SHORT_LITERAL = 100
@@ -35,7 +34,7 @@ SHORT_LITERAL = 100
 MAXIMUM = "9999-12-31T23:59:59.999Z"
 """The latest instant."""
 
-_INSTANTS = {"mindatetime": INSTANT.default, "maxdatetime": MAXIMUM, "now": NOW}
+_INSTANTS = {"mindatetime": INSTANT.default, "maxdatetime": MAXIMUM, "now": nodes.NOW}
 _ROUNDING = frozenset({"round", "floor", "ceiling"})
 _SEARCHES: frozenset[FunctionName] = frozenset({"contains", "startswith", "endswith"})
 _WITH_TYPES = frozenset({"cast", "isof", "case"})
@@ -73,7 +72,7 @@ _PARSE_FUNCTIONS: Mapping[PrimitiveType, FunctionName] = {
 """Types to the functions that parse them from text, with null for another text."""
 
 
-def check_name(option: BoundOption, node: Call) -> None:
+def check_name(option: BoundOption, node: tree.Call) -> None:
     """Raise `Refusal` for a function that is not supported (501) or not of OData (400)."""
     if node.name in _BY_NAME or node.name in _ROUNDING:
         return
@@ -82,7 +81,7 @@ def check_name(option: BoundOption, node: Call) -> None:
     raise option.refuse(rows.NO_FUNCTION, node, known=sorted(CANONICAL), name=node.name)
 
 
-def bind_call(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> TypedValue:
+def bind_call(option: BoundOption, node: tree.Call, arguments: Sequence[Operand]) -> TypedValue:
     """Bind a call of a function that `check_name` accepts; raises `Refusal` (400, 501)."""
     if node.name in _ROUNDING:
         return _rounded(option, node, arguments)
@@ -94,18 +93,18 @@ def bind_call(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> 
     nullable = any(each.nullable for each in values)
     function = signature.function
     if function is None:
-        value: Value = option.slots.add(_INSTANTS[node.name])
+        value: nodes.Value = option.slots.add(_INSTANTS[node.name])
     else:
         if signature.utc:
             _check_utc(option, node, arguments[0])
         if function in _SEARCHES and isinstance(values[0].own_type, CodeText):
             # codes are stored in upper case
-            part = Function("toupper", (values[1].value,))
+            part = nodes.Function("toupper", (values[1].value,))
             values[1] = msgspec.structs.replace(values[1], value=part)
         if function == "matchespattern":
             values[1] = _common_pattern(option, arguments[1], values[1])
         function = _variant(option, function, arguments, values)
-        value = Function(function, tuple([each.value for each in values]))
+        value = nodes.Function(function, tuple([each.value for each in values]))
     return TypedValue(
         value, signature.result, nullable, signature.most, own_type=signature.own_type
     )
@@ -113,7 +112,7 @@ def bind_call(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> 
 
 def _overload(
     option: BoundOption,
-    node: Call,
+    node: tree.Call,
     signatures: Sequence[Signature],
     arguments: Sequence[Operand],
     values: Sequence[TypedValue],
@@ -140,7 +139,7 @@ def _overload(
     )
 
 
-def _wrong_count(option: BoundOption, node: Call, counts: Sequence[int]) -> Refusal:
+def _wrong_count(option: BoundOption, node: tree.Call, counts: Sequence[int]) -> Refusal:
     count = len(node.arguments)
     is_short = count < counts[0]
     return option.refuse(
@@ -154,8 +153,8 @@ def _wrong_count(option: BoundOption, node: Call, counts: Sequence[int]) -> Refu
 
 def _wrong_type(
     option: BoundOption,
-    node: Call,
-    argument: Node,
+    node: tree.Call,
+    argument: tree.Node,
     value: TypedValue,
     wanted: Sequence[types.ExpressionType],
 ) -> Refusal:
@@ -173,7 +172,7 @@ def _wrong_type(
     )
 
 
-def _rounded(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> TypedValue:
+def _rounded(option: BoundOption, node: tree.Call, arguments: Sequence[Operand]) -> TypedValue:
     if len(arguments) != 1:
         raise _wrong_count(option, node, [1])
     value = option.value(arguments[0])
@@ -183,13 +182,15 @@ def _rounded(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> T
         raise _wrong_type(option, node, arguments[0].node, value, [types.DECIMAL])
     if value.type is types.WHOLE:
         return as_decimal(value)
-    return TypedValue(Function(NAMED[node.name], (value.value,)), types.DECIMAL, value.nullable)
+    return TypedValue(
+        nodes.Function(NAMED[node.name], (value.value,)), types.DECIMAL, value.nullable
+    )
 
 
-def _check_utc(option: BoundOption, node: Call, argument: Operand) -> None:
+def _check_utc(option: BoundOption, node: tree.Call, argument: Operand) -> None:
     """Refuse a literal with an offset, since an instant is stored without one."""
     literal = argument.node
-    if not isinstance(literal, Literal) or literal.type != "datetimeoffset":
+    if not isinstance(literal, tree.Literal) or literal.type != "datetimeoffset":
         return
     if not literal.text.endswith("Z"):
         raise option.refuse(rows.OFFSET, literal, function=node.name, node=name_of(literal))
@@ -207,9 +208,9 @@ def _variant(
             return "contains_literal"
         case "indexof" if _is_short(arguments[1]):
             return "indexof_literal"
-        case "startswith" if isinstance(arguments[1].node, Literal):
+        case "startswith" if isinstance(arguments[1].node, tree.Literal):
             return "startswith_literal"
-        case "endswith" if isinstance(arguments[1].node, Literal):
+        case "endswith" if isinstance(arguments[1].node, tree.Literal):
             return "endswith" if any(each.nullable for each in values) else "endswith_literal"
         case "substring":
             bounds = [each.literal for each in values[1:]]
@@ -221,13 +222,13 @@ def _variant(
 
 
 def _is_short(operand: Operand) -> bool:
-    return isinstance(operand.node, Literal) and len(operand.node.text) <= SHORT_LITERAL
+    return isinstance(operand.node, tree.Literal) and len(operand.node.text) <= SHORT_LITERAL
 
 
 def _common_pattern(option: BoundOption, operand: Operand, value: TypedValue) -> TypedValue:
     """The pattern as every database reads it; raises `Refusal` (400, 501)."""
     pattern = operand.node
-    if not isinstance(pattern, Literal):
+    if not isinstance(pattern, tree.Literal):
         raise option.unsupported(pattern, "A pattern other than a literal in matchesPattern")
     if pattern.type != "string":
         return value
@@ -245,44 +246,44 @@ def _common_pattern(option: BoundOption, operand: Operand, value: TypedValue) ->
     return msgspec.structs.replace(value, value=option.slots.add(text))
 
 
-def bind_cast(option: BoundOption, node: Call, operand: Operand) -> TypedValue:
+def bind_cast(option: BoundOption, node: tree.Call, operand: Operand) -> TypedValue:
     """Bind a cast to the type that the last argument names; raises `Refusal` (400, 501)."""
     wanted = _primitive_type(option, node.arguments[-1])
     value = option.value(operand)
     target = types.type_of(wanted)
     if value.type in (types.NULL, types.RECORD):
-        return TypedValue(Null(), target, nullable=True, own_type=wanted)
+        return TypedValue(nodes.Null(), target, nullable=True, own_type=wanted)
     if value.type in types.NUMBERS and target in types.NUMBERS:
         return _cast_number(value, wanted)
     if value.type is target:
         return value
     if target is types.TEXT:
         return TypedValue(
-            Function(_text_function(value), (value.value,)), types.TEXT, value.nullable
+            nodes.Function(_text_function(value), (value.value,)), types.TEXT, value.nullable
         )
     if value.type is types.TEXT:
-        function = Function(_PARSE_FUNCTIONS[wanted], (value.value,))
+        function = nodes.Function(_PARSE_FUNCTIONS[wanted], (value.value,))
         return TypedValue(function, target, nullable=True, most=_most(wanted), own_type=wanted)
-    return TypedValue(Null(), target, nullable=True, own_type=wanted)
+    return TypedValue(nodes.Null(), target, nullable=True, own_type=wanted)
 
 
-def bind_isof(option: BoundOption, node: Call, operand: Operand) -> TypedValue:
+def bind_isof(option: BoundOption, node: tree.Call, operand: Operand) -> TypedValue:
     """Bind `isof`; null is of no type. Raises `Refusal` (400, 501)."""
     wanted = _primitive_type(option, node.arguments[-1])
     value = option.value(operand)
     if value.type in (types.NULL, types.RECORD) or value.edm_type.edm_name != wanted.edm_name:
-        return TypedValue(Constant(value=False), types.BOOLEAN)
+        return TypedValue(nodes.Constant(value=False), types.BOOLEAN)
     if value.nullable:
-        return TypedValue(Not(IsNull(value.value)), types.BOOLEAN)
-    return TypedValue(Constant(value=True), types.BOOLEAN)
+        return TypedValue(nodes.Not(nodes.IsNull(value.value)), types.BOOLEAN)
+    return TypedValue(nodes.Constant(value=True), types.BOOLEAN)
 
 
-def _primitive_type(option: BoundOption, node: Node) -> PrimitiveType:
+def _primitive_type(option: BoundOption, node: tree.Node) -> PrimitiveType:
     """The primitive type that a path names; raises `Refusal` (400, 501)."""
-    if isinstance(node, Call) and node.name == "collection" and len(node.arguments) == 1:
+    if isinstance(node, tree.Call) and node.name == "collection" and len(node.arguments) == 1:
         member = _primitive_type(option, node.arguments[0])
         raise option.unsupported(node, f"The type Collection({member.edm_name})")
-    if isinstance(node, Path) and len(node.segments) == 1:
+    if isinstance(node, tree.Path) and len(node.segments) == 1:
         name = node.segments[0]
         found = _PRIMITIVE_TYPES.get(name)
         if found is not None:
@@ -300,7 +301,9 @@ def _cast_number(value: TypedValue, wanted: PrimitiveType) -> TypedValue:
             return as_decimal(value)
         if value.type is types.DECIMAL:
             return value
-        return TypedValue(Function("rounded_decimal", (value.value,)), types.DECIMAL, nullable=True)
+        return TypedValue(
+            nodes.Function("rounded_decimal", (value.value,)), types.DECIMAL, nullable=True
+        )
     if value.type is types.WHOLE and (wanted is INT64 or value.most <= INT32.maximum + 1):
         return TypedValue(
             value.value, types.WHOLE, value.nullable, value.most, value.literal, wanted
@@ -308,7 +311,7 @@ def _cast_number(value: TypedValue, wanted: PrimitiveType) -> TypedValue:
     name: FunctionName = "int64_of_decimal"
     if wanted is INT32:
         name = "int32_of_whole" if value.type is types.WHOLE else "int32_of_decimal"
-    function = Function(name, (value.value,))
+    function = nodes.Function(name, (value.value,))
     return TypedValue(function, types.WHOLE, nullable=True, most=_most(wanted), own_type=wanted)
 
 

@@ -13,30 +13,15 @@ from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
 from comptoir.errors.refusal import Fact, Refusal, RefusalRow
 from comptoir.errors.table import INVALID_URL
-from comptoir.plan.expressions import types
-from comptoir.plan.expressions.nodes import Constant, Null, Slots, Value
+from comptoir.plan.expressions import nodes, types
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, wide_text
 from comptoir.plan.read import Computed
 from comptoir.plan.target import Readable
 from comptoir.profiles.record import ODATA, FilterRules
 from comptoir.request.aliases import parse_aliases, resolve
+from comptoir.request.expression import tree
 from comptoir.request.expression.lexer import QUOTED_FORMS, duration_text
 from comptoir.request.expression.parser import ExpressionLimits
-from comptoir.request.expression.tree import (
-    Binary,
-    Call,
-    Case,
-    Collection,
-    In,
-    InCollection,
-    Lambda,
-    Literal,
-    Logical,
-    Node,
-    Parameter,
-    Path,
-    Unary,
-)
 
 AliasTexts = tuple[tuple[str, str], ...]
 """Parameter aliases: names without the `@`, and the texts of their expressions."""
@@ -60,7 +45,7 @@ class BindingContext(msgspec.Struct, frozen=True, cache_hash=True):
     readable: Readable = None
     dialect: FilterRules = ODATA
 
-    def resolve_aliases(self, node: Node, text: str) -> Node:
+    def resolve_aliases(self, node: tree.Node, text: str) -> tree.Node:
         """Replace the aliases in an expression by their values; raises `Refusal` (400)."""
         if "@" not in text:
             return node
@@ -94,7 +79,7 @@ class TypedValue(msgspec.Struct, frozen=True):
     operation itself if the result certainly fits. `literal` is the number of a literal.
     """
 
-    value: Value
+    value: nodes.Value
     type: types.ExpressionType
     nullable: bool = False
     most: int = MOST_DECIMAL
@@ -107,7 +92,7 @@ class TypedValue(msgspec.Struct, frozen=True):
         return self.own_type or self.type.edm_type
 
 
-def typed_property(value: Value, edm_type: PrimitiveType, *, nullable: bool) -> TypedValue:
+def typed_property(value: nodes.Value, edm_type: PrimitiveType, *, nullable: bool) -> TypedValue:
     """Return the value of a property with its type and bound."""
     expression_type = types.type_of(edm_type)
     most = edm_type.maximum + 1 if isinstance(edm_type, Int32) else MOST_DECIMAL
@@ -129,7 +114,7 @@ class Operand:
 
     __slots__ = ("node", "typed")
 
-    def __init__(self, node: Node, typed: TypedValue | None) -> None:
+    def __init__(self, node: tree.Node, typed: TypedValue | None) -> None:
         self.node = node
         self.typed = typed
 
@@ -137,24 +122,27 @@ class Operand:
 class BoundOption:
     """The query option that is being bound: its name, the slots of its values, its refusals."""
 
-    def __init__(self, name: str, slots: Slots, binding: BindingContext) -> None:
+    def __init__(self, name: str, slots: nodes.Slots, binding: BindingContext) -> None:
         self.name = name
         self.slots = slots
         self.dialect = binding.dialect
         self.namespace = binding.model.namespace
 
     def refuse(
-        self, row: RefusalRow, node: Node, /, *, known: Iterable[str] = (), **facts: Fact
+        self, row: RefusalRow, node: tree.Node, /, *, known: Iterable[str] = (), **facts: Fact
     ) -> Refusal:
         """The refusal of a node, by what it means."""
         return row(self.name, node.position, known=known, more=facts)
 
-    def unsupported(self, node: Node, construct: str) -> Refusal:
+    def unsupported(self, node: tree.Node, construct: str) -> Refusal:
         """501: valid OData that the service does not support."""
         return self.refuse(rows.NOT_SUPPORTED, node, construct=construct)
 
     def literal(
-        self, node: Literal, wanted: types.ExpressionType, own_type: PrimitiveType | None = None
+        self,
+        node: tree.Literal,
+        wanted: types.ExpressionType,
+        own_type: PrimitiveType | None = None,
     ) -> LiteralValue:
         """Return a literal as a value of a type; raises `Refusal` (400, 501).
 
@@ -186,13 +174,13 @@ class BoundOption:
         if operand.typed is not None:
             return operand.typed
         node = operand.node
-        if not isinstance(node, Literal):
+        if not isinstance(node, tree.Literal):
             raise LookupError(f"{type(node).__name__} has not been bound")
         wanted = self._type_of(node)
         if wanted is types.NULL:
-            return TypedValue(Null(), types.NULL, nullable=True)
+            return TypedValue(nodes.Null(), types.NULL, nullable=True)
         if wanted is types.BOOLEAN:
-            return TypedValue(Constant(node.text == "true"), types.BOOLEAN)
+            return TypedValue(nodes.Constant(node.text == "true"), types.BOOLEAN)
         if wanted is types.DECIMAL and not self.literal(node, types.DECIMAL).exact:
             wanted = types.WIDE_DECIMAL
         literal = self.literal(node, wanted)
@@ -204,14 +192,14 @@ class BoundOption:
             raise self.refuse(rows.TOO_PRECISE, node, node=described(node))
         return TypedValue(self.slots.add(literal.stored), wanted)
 
-    def _type_of(self, node: Literal) -> types.ExpressionType:
+    def _type_of(self, node: tree.Literal) -> types.ExpressionType:
         found = types.TYPE_OF_LITERAL.get(node.type)
         if found is None:
             raise self.unsupported(node, f"The {node.type} literal {quoted(node.text)}")
         return found
 
     def _number(
-        self, node: Literal, wanted: types.ExpressionType, literal: LiteralValue
+        self, node: tree.Literal, wanted: types.ExpressionType, literal: LiteralValue
     ) -> TypedValue:
         stored = literal.stored
         if wanted is types.WIDE_DECIMAL and stored is not None:
@@ -225,52 +213,52 @@ class BoundOption:
         )
 
 
-def described(node: Node) -> str:
+def described(node: tree.Node) -> str:
     """The name of a node at the start of a message."""
     name = name_of(node)
     return f"T{name[1:]}" if name.startswith("the ") else name
 
 
-def name_of(node: Node) -> str:
+def name_of(node: tree.Node) -> str:
     """The name of a node within a message."""
     match node:
-        case Path():
+        case tree.Path():
             return "/".join(node.segments)[:100]
-        case Call():
+        case tree.Call():
             return f"{node.name}(…)"
-        case Literal():
+        case tree.Literal():
             return f"the literal {quoted(node.text)}"
-        case Binary() | Unary() | Logical() | Lambda():
+        case tree.Binary() | tree.Unary() | tree.Logical() | tree.Lambda():
             return f"the operator {node.operator}"
-        case In() | InCollection():
+        case tree.In() | tree.InCollection():
             return "the operator in"
-        case Parameter():
+        case tree.Parameter():
             return f"the parameter alias @{node.name[:60]}"
-        case Case():
+        case tree.Case():
             return "case(…)"
-        case Collection():
+        case tree.Collection():
             return "the list […]"
 
 
 def duration_operand(operand: Operand) -> Operand:
     """Return an operand that may be a duration, with a text in that form as a duration."""
     node = operand.node
-    if isinstance(node, Literal) and node.type == "string":
+    if isinstance(node, tree.Literal) and node.type == "string":
         return Operand(as_duration(node), operand.typed)
     return operand
 
 
-def as_duration(literal: Literal) -> Literal:
+def as_duration(literal: tree.Literal) -> tree.Literal:
     """Return a text in the form of a duration as a duration, and any other literal as it is.
 
     Since OData 4.01 a duration needs no prefix (URL Conventions, section 5.1.1.14.1).
     """
     if literal.type != "string" or _DURATION.fullmatch(literal.text) is None:
         return literal
-    return Literal("duration", duration_text(literal.text), literal.position)
+    return tree.Literal("duration", duration_text(literal.text), literal.position)
 
 
-def as_date(literal: Literal) -> Literal:
+def as_date(literal: tree.Literal) -> tree.Literal:
     """Return a date-time at midnight UTC as its date, and any other literal as it is.
 
     Some clients have one type for both. Raises `EdmError` for another time of day.
@@ -280,14 +268,11 @@ def as_date(literal: Literal) -> Literal:
     day, _, time = str(types.DATE_TIME.edm_type.from_text(literal.text)).partition("T")
     if time != _MIDNIGHT or _TOO_FINE[types.DATE_TIME].search(literal.text):
         raise EdmError(rows.NOT_MIDNIGHT, date=literal.text.partition("T")[0])
-    return Literal("date", day, literal.position)
+    return tree.Literal("date", day, literal.position)
 
 
-def _literal_value(literal: Literal, wanted: types.ExpressionType) -> LiteralValue | None:
-    """Return a literal as a value of a type; None for a literal of another type.
-
-    Raises `EdmError` for a value that does not exist, such as 30 February.
-    """
+def _literal_value(literal: tree.Literal, wanted: types.ExpressionType) -> LiteralValue | None:
+    """A literal as a value of a type, None for one of another type; raises `EdmError`."""
     if wanted is types.DURATION:
         literal = as_duration(literal)
     elif wanted is types.DATE:

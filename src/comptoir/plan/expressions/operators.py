@@ -13,18 +13,7 @@ from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, UNIT
 from comptoir.edm.types import CodeText, EnumText, Stored
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
-from comptoir.plan.expressions import types
-from comptoir.plan.expressions.nodes import (
-    Comparison,
-    Constant,
-    Function,
-    IsNull,
-    Junction,
-    Not,
-    Null,
-    OneOf,
-    Value,
-)
+from comptoir.plan.expressions import nodes, types
 from comptoir.plan.expressions.operands import (
     BoundOption,
     Operand,
@@ -34,9 +23,9 @@ from comptoir.plan.expressions.operands import (
     name_of,
 )
 from comptoir.plan.expressions.types import NAMED, FunctionName
-from comptoir.request.expression.tree import Binary, BinaryOperator, Literal, Node, Path, Unary
+from comptoir.request.expression import tree
 
-ARITHMETIC: frozenset[BinaryOperator] = frozenset({"add", "sub", "mul", "div", "divby", "mod"})
+ARITHMETIC: frozenset[tree.BinaryOperator] = frozenset({"add", "sub", "mul", "div", "divby", "mod"})
 
 _LARGEST_SCALED = MOST_DECIMAL // UNIT
 
@@ -65,7 +54,9 @@ _TEMPORAL: Mapping[
 """Operator and types of the operands, to function and type of the result."""
 
 
-def bind_arithmetic(option: BoundOption, node: Binary, left: Operand, right: Operand) -> TypedValue:
+def bind_arithmetic(
+    option: BoundOption, node: tree.Binary, left: Operand, right: Operand
+) -> TypedValue:
     """Bind an arithmetic operation; raises `Refusal` (400) for operands of other types."""
     first, second = option.value(duration_operand(left)), option.value(duration_operand(right))
     if first.type is types.NULL or second.type is types.NULL:
@@ -93,11 +84,11 @@ def bind_arithmetic(option: BoundOption, node: Binary, left: Operand, right: Ope
         )
     name, result = found
     return TypedValue(
-        Function(name, (first.value, second.value)), result, first.nullable or second.nullable
+        nodes.Function(name, (first.value, second.value)), result, first.nullable or second.nullable
     )
 
 
-def bind_negation(option: BoundOption, node: Unary, operand: Operand) -> TypedValue:
+def bind_negation(option: BoundOption, node: tree.Unary, operand: Operand) -> TypedValue:
     """Bind a unary minus; raises `Refusal` (400)."""
     typed = option.value(duration_operand(operand))
     if typed.type is types.NULL:
@@ -106,7 +97,7 @@ def bind_negation(option: BoundOption, node: Unary, operand: Operand) -> TypedVa
         shown = described(operand.node)
         raise option.refuse(rows.NO_NEGATIVE, node, node=shown, type=typed.type.expected)
     name: FunctionName = "negate_wide" if typed.type is types.WIDE_DECIMAL else "negate"
-    return TypedValue(Function(name, (typed.value,)), typed.type, typed.nullable, typed.most)
+    return TypedValue(nodes.Function(name, (typed.value,)), typed.type, typed.nullable, typed.most)
 
 
 def compute(operator: str, left: TypedValue, right: TypedValue) -> TypedValue:
@@ -124,11 +115,13 @@ def compute(operator: str, left: TypedValue, right: TypedValue) -> TypedValue:
     if operator == "div":
         left, right = as_decimal(left), as_decimal(right)
         return TypedValue(
-            Function("div_decimal", (left.value, right.value)), types.DECIMAL, nullable
+            nodes.Function("div_decimal", (left.value, right.value)), types.DECIMAL, nullable
         )
     if operator == "mul" or types.WIDE_DECIMAL in (left.type, right.type):
         values = (as_decimal(left).value, as_decimal(right).value)
-        return TypedValue(Function(NAMED[f"{operator}_wide"], values), types.WIDE_DECIMAL, nullable)
+        return TypedValue(
+            nodes.Function(NAMED[f"{operator}_wide"], values), types.WIDE_DECIMAL, nullable
+        )
     return _decimal(operator, as_decimal(left), as_decimal(right), nullable=nullable)
 
 
@@ -140,7 +133,9 @@ def as_decimal(typed: TypedValue) -> TypedValue:
     name: FunctionName = "scale" if fits else "scale_checked"
     most = min(typed.most * UNIT, MOST_DECIMAL)
     literal = None if typed.literal is None or not fits else typed.literal * UNIT
-    return TypedValue(Function(name, (typed.value,)), types.DECIMAL, typed.nullable, most, literal)
+    return TypedValue(
+        nodes.Function(name, (typed.value,)), types.DECIMAL, typed.nullable, most, literal
+    )
 
 
 def within_decimals(typed: TypedValue) -> TypedValue:
@@ -148,7 +143,7 @@ def within_decimals(typed: TypedValue) -> TypedValue:
     if typed.type is not types.WHOLE or typed.most <= _LARGEST_SCALED:
         return typed
     return TypedValue(
-        Function("bounded", (typed.value,)), types.WHOLE, typed.nullable, _LARGEST_SCALED
+        nodes.Function("bounded", (typed.value,)), types.WHOLE, typed.nullable, _LARGEST_SCALED
     )
 
 
@@ -157,7 +152,7 @@ def as_wide(typed: TypedValue) -> TypedValue:
     if typed.type is types.WIDE_DECIMAL:
         return typed
     return TypedValue(
-        Function("widen", (as_decimal(typed).value,)), types.WIDE_DECIMAL, typed.nullable
+        nodes.Function("widen", (as_decimal(typed).value,)), types.WIDE_DECIMAL, typed.nullable
     )
 
 
@@ -165,7 +160,7 @@ def as_narrow(typed: TypedValue) -> TypedValue:
     """Convert a wide decimal to a Decimal; the statement fails if it has too many digits."""
     if typed.type is not types.WIDE_DECIMAL:
         return typed
-    return TypedValue(Function("narrow", (typed.value,)), types.DECIMAL, typed.nullable)
+    return TypedValue(nodes.Function("narrow", (typed.value,)), types.DECIMAL, typed.nullable)
 
 
 def _whole(operator: str, left: TypedValue, right: TypedValue, *, nullable: bool) -> TypedValue:
@@ -175,7 +170,7 @@ def _whole(operator: str, left: TypedValue, right: TypedValue, *, nullable: bool
         fits = bool(right.literal)
     name = NAMED[f"{operator}_{'native' if fits else 'whole'}"]
     values = (left.value, right.value)
-    return TypedValue(Function(name, values), types.WHOLE, nullable, min(most, MOST_WHOLE))
+    return TypedValue(nodes.Function(name, values), types.WHOLE, nullable, min(most, MOST_WHOLE))
 
 
 def _decimal(operator: str, left: TypedValue, right: TypedValue, *, nullable: bool) -> TypedValue:
@@ -185,7 +180,9 @@ def _decimal(operator: str, left: TypedValue, right: TypedValue, *, nullable: bo
         fits = bool(right.literal)
     name = NAMED[f"{operator}_{'native' if fits else 'decimal'}"]
     values = (left.value, right.value)
-    return TypedValue(Function(name, values), types.DECIMAL, nullable, min(most, MOST_DECIMAL))
+    return TypedValue(
+        nodes.Function(name, values), types.DECIMAL, nullable, min(most, MOST_DECIMAL)
+    )
 
 
 def _scaled_duration(operator: str, left: TypedValue, right: TypedValue) -> TypedValue | None:
@@ -195,18 +192,20 @@ def _scaled_duration(operator: str, left: TypedValue, right: TypedValue) -> Type
         left, right = right, left
     if left.type is not types.DURATION or right.type not in types.NUMBERS:
         return None
-    values: tuple[Value, ...] = (left.value, as_decimal(right).value)
+    values: tuple[nodes.Value, ...] = (left.value, as_decimal(right).value)
     if operator == "mul":
         return TypedValue(
-            Function("narrow", (Function("mul_wide", values),)), types.DURATION, nullable
+            nodes.Function("narrow", (nodes.Function("mul_wide", values),)),
+            types.DURATION,
+            nullable,
         )
     if operator in ("div", "divby"):
-        return TypedValue(Function("div_decimal", values), types.DURATION, nullable)
+        return TypedValue(nodes.Function("div_decimal", values), types.DURATION, nullable)
     return None
 
 
 def _of_null(
-    option: BoundOption, node: Binary, first: TypedValue, second: TypedValue
+    option: BoundOption, node: tree.Binary, first: TypedValue, second: TypedValue
 ) -> TypedValue:
     """An operation with null is null, if the operator applies to the type of the other operand."""
     for typed in (first, second):
@@ -218,20 +217,22 @@ def _of_null(
         ):
             operator, actual = node.operator, typed.type.expected
             raise option.refuse(rows.ARITHMETIC_OF_TYPE, node, operator=operator, type=actual)
-    return TypedValue(Null(), types.NULL, nullable=True)
+    return TypedValue(nodes.Null(), types.NULL, nullable=True)
 
 
-def _by_zero(option: BoundOption, node: Binary, divisor: Operand) -> Refusal:
+def _by_zero(option: BoundOption, node: tree.Binary, divisor: Operand) -> Refusal:
     return option.refuse(rows.BY_ZERO, divisor.node, operator=node.operator)
 
 
-COMPARISONS: frozenset[BinaryOperator] = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+COMPARISONS: frozenset[tree.BinaryOperator] = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 
 _FLIPPED: dict[str, str] = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _EQUAL = ("eq", "le", "ge")
 
 
-def bind_comparison(option: BoundOption, node: Binary, left: Operand, right: Operand) -> TypedValue:
+def bind_comparison(
+    option: BoundOption, node: tree.Binary, left: Operand, right: Operand
+) -> TypedValue:
     """Bind a comparison; raises `Refusal` (400) for values of different types."""
     operator: str = node.operator
     if left.typed is None and (right.typed is not None or _depends_on(left.node, right.node)):
@@ -239,7 +240,7 @@ def bind_comparison(option: BoundOption, node: Binary, left: Operand, right: Ope
     if _is_null(right.node):
         return _with_null(option, operator, left)
     left = Operand(left.node, option.value(left))
-    if isinstance(right.node, Literal) and right.typed is None:
+    if isinstance(right.node, tree.Literal) and right.typed is None:
         value = option.value(left)
         if value.type is not types.NULL:
             return _with_literal(option, operator, value, right.node)
@@ -257,10 +258,10 @@ def _compared(
     if operator in ("eq", "ne"):
         first, second = _folded(option, first), _folded(option, second)
     nullable = first.nullable or second.nullable
-    comparison = Comparison(operator, first.value, second.value, nullable)
+    comparison = nodes.Comparison(operator, first.value, second.value, nullable)
     if operator in ("le", "ge") and first.nullable and second.nullable:
-        both = Junction("and", (IsNull(first.value), IsNull(second.value)))
-        return TypedValue(Junction("or", (comparison, both)), types.BOOLEAN)
+        both = nodes.Junction("and", (nodes.IsNull(first.value), nodes.IsNull(second.value)))
+        return TypedValue(nodes.Junction("or", (comparison, both)), types.BOOLEAN)
     return TypedValue(comparison, types.BOOLEAN)
 
 
@@ -271,23 +272,25 @@ def _folded(option: BoundOption, typed: TypedValue) -> TypedValue:
     """
     if not option.dialect.ignores_case or typed.type is not types.TEXT:
         return typed
-    return msgspec.structs.replace(typed, value=Function("tolower", (typed.value,)))
+    return msgspec.structs.replace(typed, value=nodes.Function("tolower", (typed.value,)))
 
 
-def _as_code(option: BoundOption, operator: str, typed: TypedValue, literal: Value) -> Value:
+def _as_code(
+    option: BoundOption, operator: str, typed: TypedValue, literal: nodes.Value
+) -> nodes.Value:
     """A literal as a code, if it is compared with one: without blanks around it, in upper case.
 
     The database does this too, unless it folds both operands for their equality.
     """
     if not isinstance(typed.own_type, CodeText):
         return literal
-    trimmed = Function("trim", (literal,))
+    trimmed = nodes.Function("trim", (literal,))
     is_folded = operator in ("eq", "ne") and option.dialect.ignores_case
-    return trimmed if is_folded else Function("toupper", (trimmed,))
+    return trimmed if is_folded else nodes.Function("toupper", (trimmed,))
 
 
 def bind_list(
-    option: BoundOption, node: Node, left: Operand, items: Sequence[Operand]
+    option: BoundOption, node: tree.Node, left: Operand, items: Sequence[Operand]
 ) -> TypedValue:
     """Bind `in` with a list; raises `Refusal` (400) for values of different types."""
     computed = [each for each in items if each.typed is not None]
@@ -298,7 +301,7 @@ def bind_list(
     literals: dict[Stored, None] = {}
     has_null = False
     for each in items:
-        if isinstance(each.node, Literal) and each.typed is None:
+        if isinstance(each.node, tree.Literal) and each.typed is None:
             if _is_null(each.node):
                 has_null = True
             elif value.type is types.NULL:
@@ -308,7 +311,7 @@ def bind_list(
                 if literal.stored is not None and literal.exact:
                     literals |= dict.fromkeys(_spellings(value, literal.stored))
     slots = option.slots.add_list(list(literals)) if literals else ()
-    values: list[Value] = [_as_code(option, "eq", value, each) for each in slots]
+    values: list[nodes.Value] = [_as_code(option, "eq", value, each) for each in slots]
     nullable = value.nullable
     for each in computed:
         _, item = common_type(option, node, left, each, computes=False)
@@ -316,22 +319,24 @@ def bind_list(
         values.append(item.value)
     folded = _folded(option, value)
     if folded is not value:
-        values = [Function("tolower", (each,)) for each in values]
-    conditions: list[Value] = [OneOf(folded.value, tuple(values), nullable)] if values else []
+        values = [nodes.Function("tolower", (each,)) for each in values]
+    conditions: list[nodes.Value] = (
+        [nodes.OneOf(folded.value, tuple(values), nullable)] if values else []
+    )
     if has_null:
         is_null = _with_null(option, "eq", left).value
-        if is_null != Constant(value=False):
+        if is_null != nodes.Constant(value=False):
             conditions.append(is_null)
     if not conditions:
-        return TypedValue(Constant(value=False), types.BOOLEAN)
-    condition = conditions[0] if len(conditions) == 1 else Junction("or", tuple(conditions))
+        return TypedValue(nodes.Constant(value=False), types.BOOLEAN)
+    condition = conditions[0] if len(conditions) == 1 else nodes.Junction("or", tuple(conditions))
     return TypedValue(condition, types.BOOLEAN)
 
 
 def _list_operand(option: BoundOption, left: Operand, computed: Sequence[Operand]) -> TypedValue:
     """The value before `in`; a date-time literal is a date if the list has dates."""
     node, listed = left.node, [option.value(each).type for each in computed]
-    if isinstance(node, Literal) and node.type == "datetimeoffset" and types.DATE in listed:
+    if isinstance(node, tree.Literal) and node.type == "datetimeoffset" and types.DATE in listed:
         literal = option.literal(node, types.DATE)
         if literal.stored is not None:
             return TypedValue(option.slots.add(literal.stored), types.DATE)
@@ -339,7 +344,7 @@ def _list_operand(option: BoundOption, left: Operand, computed: Sequence[Operand
 
 
 def common_type(
-    option: BoundOption, node: Node, left: Operand, right: Operand, *, computes: bool = True
+    option: BoundOption, node: tree.Node, left: Operand, right: Operand, *, computes: bool = True
 ) -> tuple[TypedValue, TypedValue]:
     """Convert two bound operands to a common type; raises `Refusal` (400) if there is none.
 
@@ -376,13 +381,13 @@ def as_type(typed: TypedValue, wanted: types.ExpressionType) -> TypedValue:
     return as_wide(typed) if wanted is types.WIDE_DECIMAL else as_decimal(typed)
 
 
-def _depends_on(left: Node, right: Node) -> bool:
+def _depends_on(left: tree.Node, right: tree.Node) -> bool:
     """Whether the type of the left literal depends on the right one."""
-    return _is_null(left) or (isinstance(right, Literal) and right.type == "duration")
+    return _is_null(left) or (isinstance(right, tree.Literal) and right.type == "duration")
 
 
-def _is_null(node: Node) -> bool:
-    return isinstance(node, Literal) and node.type == "null"
+def _is_null(node: tree.Node) -> bool:
+    return isinstance(node, tree.Literal) and node.type == "null"
 
 
 def _with_null(option: BoundOption, operator: str, operand: Operand) -> TypedValue:
@@ -391,9 +396,9 @@ def _with_null(option: BoundOption, operator: str, operand: Operand) -> TypedVal
         return _with_blank(option, operator, typed)
     if typed.type is types.NULL or not typed.nullable or operator in ("lt", "gt"):
         is_true = operator in _EQUAL if typed.type is types.NULL else operator == "ne"
-        return TypedValue(Constant(is_true), types.BOOLEAN)
-    is_null = IsNull(typed.value)
-    return TypedValue(Not(is_null) if operator == "ne" else is_null, types.BOOLEAN)
+        return TypedValue(nodes.Constant(is_true), types.BOOLEAN)
+    is_null = nodes.IsNull(typed.value)
+    return TypedValue(nodes.Not(is_null) if operator == "ne" else is_null, types.BOOLEAN)
 
 
 def _has_blank(operand: Operand) -> bool:
@@ -401,17 +406,17 @@ def _has_blank(operand: Operand) -> bool:
     typed = operand.typed
     if typed is None or typed.own_type is None or typed.type is types.RECORD:
         return False
-    return isinstance(operand.node, Path)
+    return isinstance(operand.node, tree.Path)
 
 
 def _with_blank(option: BoundOption, operator: str, typed: TypedValue) -> TypedValue:
     is_blank = _equality(option, typed, typed.edm_type.default)
     if typed.nullable:
-        is_blank = Junction("or", (IsNull(typed.value), is_blank))
+        is_blank = nodes.Junction("or", (nodes.IsNull(typed.value), is_blank))
     return TypedValue(negated(is_blank) if operator == "ne" else is_blank, types.BOOLEAN)
 
 
-def _equality(option: BoundOption, typed: TypedValue, stored: Stored) -> Value:
+def _equality(option: BoundOption, typed: TypedValue, stored: Stored) -> nodes.Value:
     """The condition that a value equals a stored one, in any of its spellings."""
     if typed.type is types.BOOLEAN:
         return typed.value if stored else negated(typed.value)
@@ -419,7 +424,7 @@ def _equality(option: BoundOption, typed: TypedValue, stored: Stored) -> Value:
     if len(slots) == 1:
         return _compared(option, "eq", typed, TypedValue(slots[0], typed.type)).value
     folded = [_folded(option, TypedValue(slot, typed.type)).value for slot in slots]
-    return OneOf(_folded(option, typed).value, tuple(folded), typed.nullable)
+    return nodes.OneOf(_folded(option, typed).value, tuple(folded), typed.nullable)
 
 
 def _spellings(typed: TypedValue, stored: Stored) -> tuple[Stored, ...]:
@@ -430,21 +435,23 @@ def _spellings(typed: TypedValue, stored: Stored) -> tuple[Stored, ...]:
 
 
 def _with_literal(
-    option: BoundOption, operator: str, value: TypedValue, node: Literal
+    option: BoundOption, operator: str, value: TypedValue, node: tree.Literal
 ) -> TypedValue:
     literal = option.literal(node, value.type, value.own_type)
     if value.type is types.BOOLEAN:
         is_true = node.text == "true"
         if value.nullable or operator not in ("eq", "ne"):
-            return _compared(option, operator, value, TypedValue(Constant(is_true), types.BOOLEAN))
+            return _compared(
+                option, operator, value, TypedValue(nodes.Constant(is_true), types.BOOLEAN)
+            )
         if is_true == (operator == "eq"):
             return value
         return TypedValue(negated(value.value), types.BOOLEAN)
     if literal.stored is None:
-        return TypedValue(Constant(operator == "ne"), types.BOOLEAN)
+        return TypedValue(nodes.Constant(operator == "ne"), types.BOOLEAN)
     if not literal.exact:
         if operator in ("eq", "ne"):
-            return TypedValue(Constant(operator == "ne"), types.BOOLEAN)
+            return TypedValue(nodes.Constant(operator == "ne"), types.BOOLEAN)
         operator = "le" if operator in ("lt", "le") else "gt"
     if operator in ("eq", "ne") and len(_spellings(value, literal.stored)) > 1:
         is_equal = _equality(option, value, literal.stored)
@@ -453,6 +460,6 @@ def _with_literal(
     return _compared(option, operator, value, TypedValue(sent, value.type))
 
 
-def negated(condition: Value) -> Value:
+def negated(condition: nodes.Value) -> nodes.Value:
     """Return the negation of a condition."""
-    return condition.operand if isinstance(condition, Not) else Not(condition)
+    return condition.operand if isinstance(condition, nodes.Not) else nodes.Not(condition)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import TypeGuard
 
 import msgspec
 
@@ -18,27 +17,8 @@ from comptoir.edm.model import Model, PairFilter
 from comptoir.edm.types import Stored, Text
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
-from comptoir.plan.expressions import types
+from comptoir.plan.expressions import nodes, types
 from comptoir.plan.expressions.binder import Binder
-from comptoir.plan.expressions.nodes import (
-    BoundSearch,
-    Choice,
-    CombinedSearch,
-    Condition,
-    ContainsTerm,
-    Exists,
-    Field,
-    Function,
-    HasAttribute,
-    Junction,
-    MatchesSearch,
-    Member,
-    Related,
-    Slot,
-    Slots,
-    Value,
-    parts,
-)
 from comptoir.plan.expressions.operands import (
     BindingContext,
     TypedValue,
@@ -60,25 +40,13 @@ from comptoir.plan.read import (
     default_order,
 )
 from comptoir.profiles.record import ODATA, FilterRules, Treatment
+from comptoir.request.expression import tree
 from comptoir.request.expression.parser import (
     COMPUTE,
     ExpressionLimits,
     parse_compute,
     parse_expression,
     parse_orderby,
-)
-from comptoir.request.expression.tree import (
-    Binary,
-    Call,
-    In,
-    InCollection,
-    Lambda,
-    Literal,
-    Logical,
-    Node,
-    Path,
-    children,
-    walk,
 )
 from comptoir.request.search import SearchJunction, SearchNode, SearchNot, SearchTerm, parse_search
 
@@ -127,37 +95,39 @@ class Lengths:
         self._known = known
         self._compared = 0.0
 
-    def longest(self, node: Value, position: int) -> float:
+    def longest(self, node: nodes.Value, position: int) -> float:
         """Return the most characters of a value when it is written as text; may be infinite.
 
         Raises `Refusal` (501) for a joined text that may be too long, and for a search for long
         texts within long texts.
         """
         match node:
-            case Field() if node.name in self._computed:
+            case nodes.Field() if node.name in self._computed:
                 computed = self._computed[node.name]
                 inner = Lengths(self._model, self._option, computed.values)
                 return inner.longest(computed.value, position)
-            case Field() if node.name in self._known:
+            case nodes.Field() if node.name in self._known:
                 return self._known[node.name]
-            case Field() | Member():
+            case nodes.Field() | nodes.Member():
                 return self._properties.get(node.name, OTHER_LENGTH)
-            case Slot():
+            case nodes.Slot():
                 return float(len(str(self._values[node.number])))
-            case Related():
+            case nodes.Related():
                 return self.longest(node.value, position)
-            case Exists():
+            case nodes.Exists():
                 if node.condition is not None:
                     self.longest(node.condition, position)
                 return OTHER_LENGTH
-        below = [self.longest(each, position) for each in parts(node)]
-        if isinstance(node, Choice):
+        below = [self.longest(each, position) for each in nodes.parts(node)]
+        if isinstance(node, nodes.Choice):
             return max(below)
         return (
-            self._of_function(node, below, position) if isinstance(node, Function) else OTHER_LENGTH
+            self._of_function(node, below, position)
+            if isinstance(node, nodes.Function)
+            else OTHER_LENGTH
         )
 
-    def _of_function(self, node: Function, below: Sequence[float], position: int) -> float:
+    def _of_function(self, node: nodes.Function, below: Sequence[float], position: int) -> float:
         length = sum(below)
         if node.name in _SEARCH_FUNCTIONS:
             text, part = [min(each, MOST_CHARACTERS) for each in below]
@@ -166,15 +136,15 @@ class Lengths:
                 construct = "A search for long texts within long texts"
                 raise rows.NOT_SUPPORTED(self._option, position, construct=construct)
         if node.name == "substring_literal":
-            counts = [self._values[each.number] for each in node.arguments[2:] if _is_slot(each)]
+            counts = [
+                self._values[each.number]
+                for each in node.arguments[2:]
+                if isinstance(each, nodes.Slot)
+            ]
             length = min([below[0], *map(float, counts)])
         if node.name == "concat" and length > MOST_CHARACTERS:
             raise too_long(self._option, position)
         return length
-
-
-def _is_slot(node: Value) -> TypeGuard[Slot]:
-    return isinstance(node, Slot)
 
 
 def too_long(option: str, position: int) -> Refusal:
@@ -228,15 +198,15 @@ def bind_filter(binding: BindingContext, text: str) -> Where:
 
 
 def bind_condition(
-    binder: Binder, node: Node, pair_filter: PairFilter | None, option: str
-) -> Condition:
+    binder: Binder, node: tree.Node, pair_filter: PairFilter | None, option: str
+) -> nodes.Condition:
     """Bind a condition, which may contain filter-only properties in numbered pairs."""
     if pair_filter is None:
         return binder.condition(node).value
     pairs = _PairBinder(pair_filter, option)
-    conditions: list[Value] = [binder.condition(other).value for other in pairs.split(node)]
+    conditions: list[nodes.Value] = [binder.condition(other).value for other in pairs.split(node)]
     conditions += pairs.bind(binder.slots)
-    return conditions[0] if len(conditions) == 1 else Junction("and", tuple(conditions))
+    return conditions[0] if len(conditions) == 1 else nodes.Junction("and", tuple(conditions))
 
 
 @cached(ORDERS_CACHED)
@@ -268,8 +238,8 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
         if len(keys) == MOST_KEYS:
             raise rows.TOO_MANY_KEYS(ORDERBY, item.position, limit=MOST_KEYS)
         # no property has such a name
-        name = value.name if isinstance(value, Field) else f"#{len(keys)}"
-        if not isinstance(value, Field):
+        name = value.name if isinstance(value, nodes.Field) else f"#{len(keys)}"
+        if not isinstance(value, nodes.Field):
             expressions.append(NamedValue(name, value, len(slots)))
             slots += values
         key = order_key(name, typed, descending=item.descending)
@@ -315,7 +285,7 @@ def bind_compute(binding: BindingContext, text: str) -> Computed:
     return tuple(computed)
 
 
-def computed_value(binder: Binder, node: Node, option: str) -> TypedValue:
+def computed_value(binder: Binder, node: tree.Node, option: str) -> TypedValue:
     """Bind the expression of a computed property; raises `Refusal` (400, 501)."""
     typed = as_narrow(binder.value(node))
     if typed.type is types.RECORD:
@@ -344,18 +314,17 @@ def order_key(name: str, typed: TypedValue, *, descending: bool = False) -> Orde
 
 def computed_names(computed: Computed) -> Mapping[str, TypedValue]:
     """Return computed properties as names that other query options may use."""
-    return MappingProxyType(
-        {
-            each.name: typed_property(Field(each.name), each.type, nullable=each.nullable)
-            for each in computed
-        }
-    )
+    return {
+        each.name: typed_property(nodes.Field(each.name), each.type, nullable=each.nullable)
+        for each in computed
+    }
 
 
-def uses_property(names: Collection[str], expression: Node) -> bool:
+def uses_property(names: Collection[str], expression: tree.Node) -> bool:
     """Whether an expression uses a property with one of these names."""
     return any(
-        isinstance(node, Path) and node.segments[-1] in names for node, _ in walk(expression)
+        isinstance(node, tree.Path) and node.segments[-1] in names
+        for node, _ in tree.walk(expression)
     )
 
 
@@ -373,41 +342,38 @@ def unlimited_texts(binding: BindingContext) -> set[str]:
 
 
 class _PairBinder:
-    """Binds the filter-only properties of a set, which come in numbered pairs.
-
-    For example `AttributeName1 eq 'Color' and AttributeValue1 eq 'Red'`.
-    """
+    """Binds filter-only properties: `AttributeName1 eq 'Color' and AttributeValue1 eq 'Red'`."""
 
     def __init__(self, pairs: PairFilter, option: str) -> None:
         self._pairs = pairs
         self._option = option
         self._name = re.compile(f"({pairs.name}|{pairs.value})(\\d+)", re.ASCII)
-        self._literals: dict[str, Literal] = {}
+        self._literals: dict[str, tree.Literal] = {}
 
-    def split(self, node: Node) -> list[Node]:
+    def split(self, node: tree.Node) -> list[tree.Node]:
         """Take the pairs out of a top-level chain of `and`, and return the other conditions.
 
         Raises `Refusal` (400) for a pair elsewhere, for a comparison other than by `eq` with a
         text, and for a number that is repeated or out of range.
         """
-        others: list[Node] = []
+        others: list[tree.Node] = []
         pending = [node]
         while pending:
             current = pending.pop()
-            if isinstance(current, Logical) and current.operator == "and":
+            if isinstance(current, tree.Logical) and current.operator == "and":
                 pending.extend(reversed(current.operands))
             elif not self._take(current):
                 others.append(current)
         for other in others:
-            for each, _ in walk(other):
-                if isinstance(each, Path) and self._is_pair(each):
+            for each, _ in tree.walk(other):
+                if isinstance(each, tree.Path) and self._is_pair(each):
                     raise self._only_eq(each)
         return others
 
-    def bind(self, slots: Slots) -> list[Condition]:
+    def bind(self, slots: nodes.Slots) -> list[nodes.Condition]:
         """Return the conditions of the pairs; raises `Refusal` (400) for a value without a name."""
         pairs = self._pairs
-        conditions: list[Condition] = []
+        conditions: list[nodes.Condition] = []
         for name, literal in self._literals.items():
             number = name.removeprefix(pairs.name)
             if name == f"{pairs.value}{number}" or not number.isdigit():
@@ -415,7 +381,7 @@ class _PairBinder:
             value = self._literals.get(f"{pairs.value}{number}")
             name_slot = slots.add(literal.text)
             value_slot = None if value is None else slots.add(value.text)
-            conditions.append(HasAttribute(name_slot, value_slot))
+            conditions.append(nodes.HasAttribute(name_slot, value_slot))
         for name, literal in self._literals.items():
             number = name.removeprefix(pairs.value)
             partner = f"{pairs.name}{number}"
@@ -425,12 +391,12 @@ class _PairBinder:
                 )
         return conditions
 
-    def _take(self, node: Node) -> bool:
-        if not isinstance(node, Binary):
+    def _take(self, node: tree.Node) -> bool:
+        if not isinstance(node, tree.Binary):
             return False
         sides = (node.left, node.right)
-        path = next((each for each in sides if isinstance(each, Path)), None)
-        literal = next((each for each in sides if isinstance(each, Literal)), None)
+        path = next((each for each in sides if isinstance(each, tree.Path)), None)
+        literal = next((each for each in sides if isinstance(each, tree.Literal)), None)
         if path is None or not self._is_pair(path):
             return False
         name = path.segments[0]
@@ -441,7 +407,7 @@ class _PairBinder:
         self._literals[name] = literal
         return True
 
-    def _is_pair(self, path: Path) -> bool:
+    def _is_pair(self, path: tree.Path) -> bool:
         match = self._name.fullmatch(path.segments[0])
         if match is None or len(path.segments) > 1:
             return False
@@ -451,16 +417,13 @@ class _PairBinder:
             raise rows.PAIR_NUMBER(self._option, path.position, name=name, count=count)
         return True
 
-    def _only_eq(self, path: Path) -> Refusal:
+    def _only_eq(self, path: tree.Path) -> Refusal:
         name = path.segments[0]
         return rows.PAIR_OPERATOR(self._option, path.position, name=name)
 
 
-def _is_evaluated(node: Node, dialect: FilterRules, option: str) -> bool:
-    """Whether a dialect evaluates a filter; otherwise it ignores the filter.
-
-    Raises `Refusal` (501) for what the dialect refuses in a filter that it does not ignore.
-    """
+def _is_evaluated(node: tree.Node, dialect: FilterRules, option: str) -> bool:
+    """Whether a dialect evaluates a filter, or ignores it; raises `Refusal` (501) if it refuses."""
     if dialect is ODATA:
         return True
     found = list(_treated(node, dialect))
@@ -472,39 +435,39 @@ def _is_evaluated(node: Node, dialect: FilterRules, option: str) -> bool:
     return True
 
 
-def _treated(root: Node, dialect: FilterRules) -> Iterator[tuple[Node, Treatment]]:
+def _treated(root: tree.Node, dialect: FilterRules) -> Iterator[tuple[tree.Node, Treatment]]:
     """The constructs that dialects treat differently, each after those around it."""
     pending = [(root, False, False)]
     while pending:
         node, in_or, in_call = pending.pop()
         match node:
-            case In() | InCollection():
+            case tree.In() | tree.InCollection():
                 yield node, dialect.lists
-            case Lambda():
+            case tree.Lambda():
                 yield node, dialect.lambdas
-            case Call():
+            case tree.Call():
                 if in_call:
                     yield node, dialect.nested_calls
                 in_call = True
-            case Logical(operator="or"):
+            case tree.Logical(operator="or"):
                 # an inner one has no property that the outer one does not have
                 if not in_or and len(_properties(node)) > 1:
                     yield node, dialect.alternatives
                 in_or = True
-        pending.extend((each, in_or, in_call) for each in children(node))
+        pending.extend((each, in_or, in_call) for each in tree.children(node))
 
 
-def _properties(root: Node) -> set[tuple[str, ...]]:
+def _properties(root: tree.Node) -> set[tuple[str, ...]]:
     """The properties in an expression, as the segments of their paths."""
-    paths = [each.segments for each, _ in walk(root) if isinstance(each, Path)]
+    paths = [each.segments for each, _ in tree.walk(root) if isinstance(each, tree.Path)]
     return {path[1:] if path[0] == "$it" else path for path in paths}
 
 
-def _refusal(node: Node, option: str) -> Refusal:
-    if isinstance(node, Logical):
+def _refusal(node: tree.Node, option: str) -> Refusal:
+    if isinstance(node, tree.Logical):
         return rows.ALTERNATIVES(option, node.position)
     construct = described(node)
-    if isinstance(node, Call):
+    if isinstance(node, tree.Call):
         construct = f"{construct} as an argument of a function"
     return rows.FILTER_PART(option, node.position, construct=construct)
 
@@ -532,13 +495,15 @@ def with_search(where: Where, text: str, limits: ExpressionLimits) -> Where:
 
     Raises `Refusal` (400) for a search that is malformed or exceeds a limit.
     """
-    slots = Slots(where.values)
+    slots = nodes.Slots(where.values)
     found = bind_search(parse_search(text, limits), slots)
-    condition = found if where.condition is None else Junction("and", (where.condition, found))
+    condition = (
+        found if where.condition is None else nodes.Junction("and", (where.condition, found))
+    )
     return Where(condition, tuple(slots.values), searches=True)
 
 
-def bind_search(node: SearchNode, slots: Slots) -> MatchesSearch:
+def bind_search(node: SearchNode, slots: nodes.Slots) -> nodes.MatchesSearch:
     """Bind a search, with its terms in the slots; raises `Refusal` (400)."""
     first = len(slots.values)
     search = _bound(node, slots)
@@ -546,10 +511,10 @@ def bind_search(node: SearchNode, slots: Slots) -> MatchesSearch:
         raise rows.TOO_MANY_TERMS(SEARCH, limit=MOST_TERMS)
     if _levels(search) > MOST_LEVELS:
         raise rows.NESTED_SEARCH(SEARCH, limit=MOST_LEVELS)
-    return MatchesSearch(search)
+    return nodes.MatchesSearch(search)
 
 
-def _bound(node: SearchNode, slots: Slots, *, negated: bool = False) -> BoundSearch:
+def _bound(node: SearchNode, slots: nodes.Slots, *, negated: bool = False) -> nodes.BoundSearch:
     """Bind a node or its negation: NOT moves to the terms, and nested chains become one."""
     match node:
         case SearchNot():
@@ -558,20 +523,20 @@ def _bound(node: SearchNode, slots: Slots, *, negated: bool = False) -> BoundSea
             if "\0" in node.text:
                 raise rows.NUL_IN_TERM(SEARCH)
             folded = fold(node.text)
-            return ContainsTerm(slots.add(folded), len(folded) >= INDEXED_LENGTH, negated)
+            return nodes.ContainsTerm(slots.add(folded), len(folded) >= INDEXED_LENGTH, negated)
         case SearchJunction():
             operator = _OPPOSITE[node.operator] if negated else node.operator
-            operands: list[BoundSearch] = []
+            operands: list[nodes.BoundSearch] = []
             for each in node.operands:
                 bound = _bound(each, slots, negated=negated)
-                if isinstance(bound, CombinedSearch) and bound.operator == operator:
+                if isinstance(bound, nodes.CombinedSearch) and bound.operator == operator:
                     operands += bound.operands
                 else:
                     operands.append(bound)
-            return CombinedSearch(operator, tuple(operands))
+            return nodes.CombinedSearch(operator, tuple(operands))
 
 
-def _levels(search: BoundSearch) -> int:
-    if isinstance(search, ContainsTerm):
+def _levels(search: nodes.BoundSearch) -> int:
+    if isinstance(search, nodes.ContainsTerm):
         return 0
     return 1 + max(map(_levels, search.operands))

@@ -11,7 +11,6 @@ The plan calls functions by their names. Each dialect has a table from the names
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
 import msgspec
@@ -182,48 +181,46 @@ def _whole(
     return Signature(function, parameters, WHOLE, most, INT32, utc)
 
 
-SIGNATURES: Mapping[str, tuple[Signature, ...]] = MappingProxyType(
-    {
-        "concat": (Signature("concat", (TEXT, TEXT), TEXT),),
-        "contains": (Signature("contains", (TEXT, TEXT), BOOLEAN),),
-        "endswith": (Signature("endswith", (TEXT, TEXT), BOOLEAN),),
-        "indexof": (_whole("indexof", TEXT, TEXT),),
-        "length": (_whole("length", TEXT),),
-        "matchesPattern": (Signature("matchespattern", (TEXT, TEXT), BOOLEAN),),
-        "startswith": (Signature("startswith", (TEXT, TEXT), BOOLEAN),),
-        "substring": (
-            Signature("substring", (TEXT, WHOLE), TEXT),
-            Signature("substring", (TEXT, WHOLE, WHOLE), TEXT),
-        ),
-        "tolower": (Signature("tolower", (TEXT,), TEXT),),
-        "toupper": (Signature("toupper", (TEXT,), TEXT),),
-        "trim": (Signature("trim", (TEXT,), TEXT),),
-        "date": (Signature("date", (DATE_TIME,), DATE, utc=True),),
-        "time": (Signature("time", (DATE_TIME,), TIME_OF_DAY, utc=True),),
-        "year": (_whole("year", DATE, most=9_999), _whole("year", DATE_TIME, most=9_999, utc=True)),
-        "month": (_whole("month", DATE, most=12), _whole("month", DATE_TIME, most=12, utc=True)),
-        "day": (_whole("day", DATE, most=31), _whole("day", DATE_TIME, most=31, utc=True)),
-        "hour": (
-            _whole("hour", DATE_TIME, most=23, utc=True),
-            _whole("hour_of_time", TIME_OF_DAY, most=23),
-        ),
-        "minute": (
-            _whole("minute", DATE_TIME, most=59, utc=True),
-            _whole("minute_of_time", TIME_OF_DAY, most=59),
-        ),
-        "second": (
-            _whole("second", DATE_TIME, most=59),
-            _whole("second_of_time", TIME_OF_DAY, most=59),
-        ),
-        "fractionalseconds": (
-            Signature("fractionalseconds", (DATE_TIME,), DECIMAL),
-            Signature("fractionalseconds_of_time", (TIME_OF_DAY,), DECIMAL),
-        ),
-        "totaloffsetminutes": (_whole("totaloffsetminutes", DATE_TIME, utc=True),),
-        "totalseconds": (Signature("totalseconds", (DURATION,), DECIMAL),),
-        "maxdatetime": (Signature(None, (), DATE_TIME),),
-        "mindatetime": (Signature(None, (), DATE_TIME),),
-        "now": (Signature(None, (), DATE_TIME),),
-    }
-)
+SIGNATURES: Mapping[str, tuple[Signature, ...]] = {
+    "concat": (Signature("concat", (TEXT, TEXT), TEXT),),
+    "contains": (Signature("contains", (TEXT, TEXT), BOOLEAN),),
+    "endswith": (Signature("endswith", (TEXT, TEXT), BOOLEAN),),
+    "indexof": (_whole("indexof", TEXT, TEXT),),
+    "length": (_whole("length", TEXT),),
+    "matchesPattern": (Signature("matchespattern", (TEXT, TEXT), BOOLEAN),),
+    "startswith": (Signature("startswith", (TEXT, TEXT), BOOLEAN),),
+    "substring": (
+        Signature("substring", (TEXT, WHOLE), TEXT),
+        Signature("substring", (TEXT, WHOLE, WHOLE), TEXT),
+    ),
+    "tolower": (Signature("tolower", (TEXT,), TEXT),),
+    "toupper": (Signature("toupper", (TEXT,), TEXT),),
+    "trim": (Signature("trim", (TEXT,), TEXT),),
+    "date": (Signature("date", (DATE_TIME,), DATE, utc=True),),
+    "time": (Signature("time", (DATE_TIME,), TIME_OF_DAY, utc=True),),
+    "year": (_whole("year", DATE, most=9_999), _whole("year", DATE_TIME, most=9_999, utc=True)),
+    "month": (_whole("month", DATE, most=12), _whole("month", DATE_TIME, most=12, utc=True)),
+    "day": (_whole("day", DATE, most=31), _whole("day", DATE_TIME, most=31, utc=True)),
+    "hour": (
+        _whole("hour", DATE_TIME, most=23, utc=True),
+        _whole("hour_of_time", TIME_OF_DAY, most=23),
+    ),
+    "minute": (
+        _whole("minute", DATE_TIME, most=59, utc=True),
+        _whole("minute_of_time", TIME_OF_DAY, most=59),
+    ),
+    "second": (
+        _whole("second", DATE_TIME, most=59),
+        _whole("second_of_time", TIME_OF_DAY, most=59),
+    ),
+    "fractionalseconds": (
+        Signature("fractionalseconds", (DATE_TIME,), DECIMAL),
+        Signature("fractionalseconds_of_time", (TIME_OF_DAY,), DECIMAL),
+    ),
+    "totaloffsetminutes": (_whole("totaloffsetminutes", DATE_TIME, utc=True),),
+    "totalseconds": (Signature("totalseconds", (DURATION,), DECIMAL),),
+    "maxdatetime": (Signature(None, (), DATE_TIME),),
+    "mindatetime": (Signature(None, (), DATE_TIME),),
+    "now": (Signature(None, (), DATE_TIME),),
+}
 """The overloads of each function, by its name as OData spells it."""

@@ -16,28 +16,7 @@ from msgspec.json import Decoder
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
 from comptoir.errors.refusal import Refusal
-from comptoir.request.batch.tree import (
-    BODY,
-    MOST_FIELDS,
-    Batch,
-    BatchLimits,
-    Condition,
-    Group,
-    Item,
-    Part,
-    Roots,
-    check_body,
-    check_header,
-    check_url_size,
-    checked,
-    head_too_large,
-    not_supported,
-    parse_address,
-    read_id,
-    read_method,
-    refuse_part,
-    too_many_requests,
-)
+from comptoir.request.batch import tree
 from comptoir.request.headers import BLANKS, Headers, lowered
 from comptoir.request.payload import MEMBERS, UNCOUNTED_BYTES, check_values, json_error, repeated
 
@@ -64,34 +43,36 @@ _TEXTS = Decoder(list[str])
 _ARRAY = Decoder(list[msgspec.Raw])
 
 
-def parse_documents(body: bytes, limits: BatchLimits, roots: Roots) -> Batch:
+def parse_documents(body: bytes, limits: tree.BatchLimits, roots: tree.Roots) -> tree.Batch:
     """The batch in a JSON object with `requests`; raises `Refusal` with the place of an error."""
     if len(body) > UNCOUNTED_BYTES:
         check_values(body, MOST_VALUES)
-    document = _members(body, BODY, 'an object such as {"requests": []}')
-    _check_names(document, frozenset({"requests"}), BODY)
+    document = _members(body, tree.BODY, 'an object such as {"requests": []}')
+    _check_names(document, frozenset({"requests"}), tree.BODY)
     if "requests" not in document:
         raise rows.NO_REQUESTS()
     listed = _decoded(_ARRAY, document["requests"], "requests", "an array of objects")
     if len(listed) > limits.requests:
-        raise too_many_requests(limits.requests)
-    parts: list[tuple[str | None, Part]] = []
+        raise rows.LONG_BATCH(limit=limits.requests)
+    parts: list[tuple[str | None, tree.Part]] = []
     ids: set[str] = set()
     for number, raw in enumerate(listed, 1):
         reader = _RequestReader(raw, number, limits, roots)
         part = reader.part()
         if part.id in ids:
-            raise refuse_part(rows.BATCH_ID_TWICE, part.place, id=part.id)
+            raise tree.refuse_part(rows.BATCH_ID_TWICE, part.place, id=part.id)
         if part.id is not None:
             ids.add(part.id)
         parts.append((reader.group(), part))
-    return checked(_grouped(parts, ids))
+    return tree.checked(_grouped(parts, ids))
 
 
 class _RequestReader:
     """Reads one request of a batch."""
 
-    def __init__(self, raw: msgspec.Raw, number: int, limits: BatchLimits, roots: Roots) -> None:
+    def __init__(
+        self, raw: msgspec.Raw, number: int, limits: tree.BatchLimits, roots: tree.Roots
+    ) -> None:
         self._number = number
         self._place = f"requests[{number - 1}]"
         self._limits = limits
@@ -102,31 +83,31 @@ class _RequestReader:
     def group(self) -> str | None:
         """The name of the request's atomicity group."""
         name = self._text("atomicityGroup")
-        return None if name is None else read_id(name, self._place)
+        return None if name is None else tree.read_id(name, self._place)
 
-    def part(self) -> Part:
+    def part(self) -> tree.Part:
         place = self._place
         given = {name: self._text(name) for name in ("id", "method", "url", "if")}
         for name in ("id", "method", "url") if self._limits.ids else ("method", "url"):
             if given[name] is None:
-                raise refuse_part(rows.MISSING_MEMBER, place, member=name)
-        method = read_method(given["method"] or "", self._limits, place)
-        check_url_size(len(given["url"] or ""), self._limits, place)
+                raise tree.refuse_part(rows.MISSING_MEMBER, place, member=name)
+        method = tree.read_method(given["method"] or "", self._limits, place)
+        tree.check_url_size(len(given["url"] or ""), self._limits, place)
         headers = self._headers()
-        body = check_body(method, self._body(headers), place)
+        body = tree.check_body(method, self._body(headers), place)
         if body and b"content-type" not in headers:
             headers = {**headers, b"content-type": b"application/json"}
         depends_on = self._member("dependsOn", _TEXTS, "an array of ids") or []
         if len(depends_on) > self._limits.requests:
             most = self._limits.requests
-            raise refuse_part(rows.TOO_MANY_IDS, f"{place}.dependsOn", most=most)
+            raise tree.refuse_part(rows.TOO_MANY_IDS, f"{place}.dependsOn", most=most)
         part_id, condition = given["id"], given["if"]
-        return Part(
+        return tree.Part(
             self._number,
             place,
-            None if part_id is None else read_id(part_id, place),
+            None if part_id is None else tree.read_id(part_id, place),
             method,
-            parse_address(given["url"] or "", self._roots, place),
+            tree.parse_address(given["url"] or "", self._roots, place),
             headers,
             body,
             tuple(depends_on),
@@ -142,15 +123,15 @@ class _RequestReader:
         for name, raw in _members(self._members["headers"], place, wanted).items():
             text = _decoded(_TEXT, raw, place, wanted)
             key, value = lowered(name).encode(), text.strip(BLANKS).encode()
-            check_header(key, value, place)
+            tree.check_header(key, value, place)
             if key in headers:
-                raise refuse_part(rows.HEADER_TWICE, place, header=name)
+                raise tree.refuse_part(rows.HEADER_TWICE, place, header=name)
             headers[key] = value
         size = sum(len(name) + len(value) + _FIELD_BYTES for name, value in headers.items())
-        if size > self._limits.header_bytes or len(headers) > MOST_FIELDS:
-            raise head_too_large(place, self._limits.header_bytes)
+        if size > self._limits.header_bytes or len(headers) > tree.MOST_FIELDS:
+            raise tree.head_too_large(place, self._limits.header_bytes)
         if b"transfer-encoding" in headers:
-            raise not_supported("Transfer-Encoding in a batch", place)
+            raise tree.not_supported("Transfer-Encoding in a batch", place)
         return headers
 
     def _body(self, headers: Headers) -> bytes | None:
@@ -164,7 +145,7 @@ class _RequestReader:
         try:
             return urlsafe_b64decode(text + "=" * (-len(text) % 4))
         except (binascii.Error, ValueError):
-            raise refuse_part(rows.NOT_BASE64, f"{self._place}.body", media=media) from None
+            raise tree.refuse_part(rows.NOT_BASE64, f"{self._place}.body", media=media) from None
 
     def _text(self, name: str) -> str | None:
         return self._member(name, _TEXT, 'a string, such as "1"')
@@ -179,8 +160,8 @@ class _RequestReader:
         return name in self._members and bytes(self._members[name]) != b"null"
 
 
-def _grouped(parts: list[tuple[str | None, Part]], ids: set[str]) -> list[Item]:
-    items: list[Item] = []
+def _grouped(parts: list[tuple[str | None, tree.Part]], ids: set[str]) -> list[tree.Item]:
+    items: list[tree.Item] = []
     names: set[str] = set()
     for name, part in parts:
         last = items[-1] if items else None
@@ -188,16 +169,16 @@ def _grouped(parts: list[tuple[str | None, Part]], ids: set[str]) -> list[Item]:
             items.append(part)
             continue
         if part.method == "GET":
-            raise not_supported("A GET in an atomicity group", part.place)
-        if isinstance(last, Group) and last.name == name:
-            items[-1] = Group(name, (*last.parts, part))
+            raise tree.not_supported("A GET in an atomicity group", part.place)
+        if isinstance(last, tree.Group) and last.name == name:
+            items[-1] = tree.Group(name, (*last.parts, part))
         elif name in names:
-            raise refuse_part(rows.GROUP_APART, part.place, group=name)
+            raise tree.refuse_part(rows.GROUP_APART, part.place, group=name)
         elif name in ids:
-            raise refuse_part(rows.GROUP_HAS_ID, part.place, group=name)
+            raise tree.refuse_part(rows.GROUP_HAS_ID, part.place, group=name)
         else:
             names.add(name)
-            items.append(Group(name, (part,)))
+            items.append(tree.Group(name, (part,)))
     return items
 
 
@@ -205,7 +186,7 @@ def _check_names(members: Mapping[str, msgspec.Raw], known: frozenset[str], plac
     for name in members:
         if name not in known and "@" not in name:
             members_text = ", ".join(sorted(known))
-            raise refuse_part(rows.UNKNOWN_MEMBER, place, member=name, members=members_text)
+            raise tree.refuse_part(rows.UNKNOWN_MEMBER, place, member=name, members=members_text)
 
 
 def _members(raw: bytes | msgspec.Raw, place: str, wanted: str) -> dict[str, msgspec.Raw]:
@@ -213,7 +194,7 @@ def _members(raw: bytes | msgspec.Raw, place: str, wanted: str) -> dict[str, msg
     named = _decoded(MEMBERS, raw, place, wanted)
     members = {name.text: value for name, value in named.items()}
     if len(members) < len(named):
-        raise refuse_part(rows.BATCH_MEMBER_TWICE, place, member=str(repeated(named)))
+        raise tree.refuse_part(rows.BATCH_MEMBER_TWICE, place, member=str(repeated(named)))
     return members
 
 
@@ -221,25 +202,25 @@ def _decoded(decoder: Decoder[T], raw: bytes | msgspec.Raw, place: str, wanted: 
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError:
-        raise refuse_part(rows.BATCH_JSON_TYPE, place, wanted=wanted) from None
+        raise tree.refuse_part(rows.BATCH_JSON_TYPE, place, wanted=wanted) from None
     except UnicodeDecodeError:
-        raise refuse_part(rows.BATCH_JSON_NOT_UTF_8, place) from None
+        raise tree.refuse_part(rows.BATCH_JSON_NOT_UTF_8, place) from None
     except msgspec.DecodeError as error:
-        raise refuse_part(rows.BATCH_JSON, place, reason=json_error(error)) from None
+        raise tree.refuse_part(rows.BATCH_JSON, place, reason=json_error(error)) from None
     except RecursionError:
-        raise refuse_part(rows.BATCH_JSON_TOO_DEEP, place) from None
+        raise tree.refuse_part(rows.BATCH_JSON_TOO_DEEP, place) from None
 
 
-def _condition(text: str, place: str) -> Condition:
+def _condition(text: str, place: str) -> tree.Condition:
     """The condition in an `if`; raises `Refusal`: 501 if it is unsupported, 400 if malformed."""
     if len(text) > LONGEST_CONDITION:
-        raise refuse_part(rows.LONG_CONDITION, place, limit=LONGEST_CONDITION)
+        raise tree.refuse_part(rows.LONG_CONDITION, place, limit=LONGEST_CONDITION)
     reader = _ConditionReader(text, place, {})
     reader.whole()
-    return Condition(text, frozenset(reader.ids))
+    return tree.Condition(text, frozenset(reader.ids))
 
 
-def holds(condition: Condition, succeeded: Mapping[str, bool]) -> bool:
+def holds(condition: tree.Condition, succeeded: Mapping[str, bool]) -> bool:
     """Whether a condition is true, given the outcomes of earlier requests."""
     return _ConditionReader(condition.text, "", succeeded).whole()
 
@@ -261,7 +242,7 @@ class _ConditionReader:
         is_true = self._any(0)
         rest = self._text[self._position :].strip()
         if rest.startswith(")"):
-            raise refuse_part(rows.OPEN_CONDITION, self._place)
+            raise tree.refuse_part(rows.OPEN_CONDITION, self._place)
         if rest:
             raise self._unexpected()
         return is_true
@@ -280,7 +261,7 @@ class _ConditionReader:
 
     def _single(self, depth: int) -> bool:
         if depth > DEEPEST_CONDITION:
-            raise refuse_part(rows.DEEP_CONDITION, self._place, limit=DEEPEST_CONDITION)
+            raise tree.refuse_part(rows.DEEP_CONDITION, self._place, limit=DEEPEST_CONDITION)
         if self._take("not"):
             return not self._single(depth + 1)
         for word in ("true", "false"):
@@ -314,7 +295,7 @@ class _ConditionReader:
     def _unexpected(self) -> Refusal:
         rest = self._text[self._position :].strip()
         if not rest or rest[0] in "()":
-            return refuse_part(rows.INCOMPLETE_CONDITION, self._place)
-        return not_supported(
+            return tree.refuse_part(rows.INCOMPLETE_CONDITION, self._place)
+        return tree.not_supported(
             f"{quoted(rest)} (beyond $<id>/$succeeded, and, or, not and parentheses)", self._place
         )

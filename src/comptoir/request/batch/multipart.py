@@ -11,27 +11,7 @@ from collections.abc import Iterator
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
 from comptoir.errors.refusal import Refusal
-from comptoir.request.batch.tree import (
-    BODY,
-    MOST_FIELDS,
-    Batch,
-    BatchLimits,
-    Group,
-    Item,
-    Part,
-    Roots,
-    check_body,
-    check_header,
-    check_url_size,
-    checked,
-    head_too_large,
-    not_supported,
-    parse_address,
-    read_id,
-    read_method,
-    refuse_part,
-    too_many_requests,
-)
+from comptoir.request.batch import tree
 from comptoir.request.headers import Headers, combined, elements
 
 MULTIPART = "multipart/mixed"
@@ -52,24 +32,26 @@ def boundary_of(content_type: str) -> str:
     return boundary
 
 
-def parse_multipart(body: bytes, boundary: str, limits: BatchLimits, roots: Roots) -> Batch:
+def parse_multipart(
+    body: bytes, boundary: str, limits: tree.BatchLimits, roots: tree.Roots
+) -> tree.Batch:
     """The batch in a body; raises `Refusal` with the place of an error."""
     reader = _Reader(limits, roots)
-    return checked(list(reader.items(body, boundary)))
+    return tree.checked(list(reader.items(body, boundary)))
 
 
 class _Reader:
     """Reads the parts of one batch, and counts its requests."""
 
-    def __init__(self, limits: BatchLimits, roots: Roots) -> None:
+    def __init__(self, limits: tree.BatchLimits, roots: tree.Roots) -> None:
         self._limits = limits
         self._roots = roots
         self._requests = 0
         self._change_sets = 0
         self._ids: set[str] = set()
 
-    def items(self, body: bytes, boundary: str) -> Iterator[Item]:
-        for number, content in enumerate(self._contents(body, boundary, BODY), 1):
+    def items(self, body: bytes, boundary: str) -> Iterator[tree.Item]:
+        for number, content in enumerate(self._contents(body, boundary, tree.BODY), 1):
             place = f"part {number}"
             headers, start = self._fields(content, 0, place)
             declared = headers.get(b"content-type", b"").decode("latin-1")
@@ -78,60 +60,64 @@ class _Reader:
             else:
                 yield self._part(content, headers, start, place, self._ids)
 
-    def _change_set(self, content: bytes, declared: str, place: str) -> Group:
+    def _change_set(self, content: bytes, declared: str, place: str) -> tree.Group:
         self._change_sets += 1
         if self._change_sets > self._limits.requests:
-            raise too_many_requests(self._limits.requests)
+            raise rows.LONG_BATCH(limit=self._limits.requests)
         try:
             boundary = boundary_of(declared)
         except Refusal as refusal:
             problem, remedy = refusal.problem, refusal.remedy
-            raise refuse_part(rows.INNER_BOUNDARY, place, problem=problem, remedy=remedy) from None
-        parts: list[Part] = []
+            raise tree.refuse_part(
+                rows.INNER_BOUNDARY, place, problem=problem, remedy=remedy
+            ) from None
+        parts: list[tree.Part] = []
         # clients number the requests of each change set from 1
         ids: set[str] = set()
         for number, inner in enumerate(self._contents(content, boundary, place), 1):
             inner_place = f"{place}.{number}"
             headers, start = self._fields(inner, 0, inner_place)
             if headers.get(b"content-type", b"").lower().startswith(b"multipart/"):
-                raise refuse_part(rows.CHANGE_SET_IN_CHANGE_SET, inner_place)
+                raise tree.refuse_part(rows.CHANGE_SET_IN_CHANGE_SET, inner_place)
             part = self._part(inner, headers, start, inner_place, ids)
             if part.method == "GET":
-                raise refuse_part(rows.GET_IN_CHANGE_SET, inner_place)
+                raise tree.refuse_part(rows.GET_IN_CHANGE_SET, inner_place)
             parts.append(part)
             if len(parts) > self._limits.change_set:
                 construct = "A change set of several requests"
-                raise refuse_part(rows.LONG_CHANGE_SET, place, construct=construct)
-        return Group(None, tuple(parts))
+                raise tree.refuse_part(rows.LONG_CHANGE_SET, place, construct=construct)
+        return tree.Group(None, tuple(parts))
 
-    def _part(self, content: bytes, mime: Headers, start: int, place: str, ids: set[str]) -> Part:
+    def _part(
+        self, content: bytes, mime: Headers, start: int, place: str, ids: set[str]
+    ) -> tree.Part:
         self._requests += 1
         if self._requests > self._limits.requests:
-            raise too_many_requests(self._limits.requests)
+            raise rows.LONG_BATCH(limit=self._limits.requests)
         media = mime.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if media != b"application/http":
-            raise refuse_part(rows.PART_TYPE, place)
+            raise tree.refuse_part(rows.PART_TYPE, place)
         encoding = mime.get(b"content-transfer-encoding", b"").decode("latin-1").lower()
         if encoding not in _UNENCODED:
-            raise not_supported(f"Content-Transfer-Encoding {quoted(encoding)}", place)
+            raise tree.not_supported(f"Content-Transfer-Encoding {quoted(encoding)}", place)
         blank = _BLANK_LINES.match(content, start)
         line, start = _line(content, start if blank is None else blank.end())
-        check_url_size(len(line), self._limits, place)
+        tree.check_url_size(len(line), self._limits, place)
         method, url = _request_line(line, self._limits, place)
         headers, start = self._fields(content, start, place)
         if b"transfer-encoding" in headers:
-            raise not_supported("Transfer-Encoding in a batch", place)
+            raise tree.not_supported("Transfer-Encoding in a batch", place)
         body = _body(content, start, headers, place)
         content_id = mime.get(b"content-id", headers.get(b"content-id"))
         part_id = None
         if content_id is not None:
-            part_id = read_id(content_id.decode("latin-1"), place)
+            part_id = tree.read_id(content_id.decode("latin-1"), place)
             if part_id in ids:
-                raise refuse_part(rows.CONTENT_ID_TWICE, place, id=part_id)
+                raise tree.refuse_part(rows.CONTENT_ID_TWICE, place, id=part_id)
             ids.add(part_id)
-        address = parse_address(url, self._roots, place)
-        body = check_body(method, body, place)
-        return Part(self._requests, place, part_id, method, address, headers, body)
+        address = tree.parse_address(url, self._roots, place)
+        body = tree.check_body(method, body, place)
+        return tree.Part(self._requests, place, part_id, method, address, headers, body)
 
     def _contents(self, body: bytes, boundary: str, place: str) -> Iterator[bytes]:
         """The parts between boundaries, each with the line end of the next boundary."""
@@ -146,7 +132,7 @@ class _Reader:
             match = delimiter.search(text, position)
             if match is None:
                 end = "--" if begins >= 0 else ""
-                raise refuse_part(rows.NO_BOUNDARY, place, boundary=boundary, end=end)
+                raise tree.refuse_part(rows.NO_BOUNDARY, place, boundary=boundary, end=end)
             if begins >= 0:
                 yield text[begins : match.start() + 1]
             if match[1]:
@@ -163,18 +149,18 @@ class _Reader:
             line, position = _line(content, position)
             if not line:
                 break
-            if position - start > limit or len(pairs) >= MOST_FIELDS:
-                raise head_too_large(place, limit)
+            if position - start > limit or len(pairs) >= tree.MOST_FIELDS:
+                raise tree.head_too_large(place, limit)
             name, colon, value = line.partition(b":")
             if line[:1] in b" \t" and pairs:
                 # it continues the line before (RFC 5322, 2.2.3)
                 name, value = pairs[-1][0], line
             elif not colon:
-                raise refuse_part(rows.NO_COLON, place, header=line.decode("latin-1"))
+                raise tree.refuse_part(rows.NO_COLON, place, header=line.decode("latin-1"))
             else:
                 name = name.strip().lower()
                 pairs.append((name, []))
-            check_header(name, value.strip(), place)
+            tree.check_header(name, value.strip(), place)
             pairs[-1][1].append(value.strip())
         return combined([(name, b" ".join(values)) for name, values in pairs]), position
 
@@ -187,18 +173,18 @@ def _line(content: bytes, start: int) -> tuple[bytes, int]:
     return content[start:end].removesuffix(b"\r"), end + 1
 
 
-def _request_line(line: bytes, limits: BatchLimits, place: str) -> tuple[str, str]:
+def _request_line(line: bytes, limits: tree.BatchLimits, place: str) -> tuple[str, str]:
     method, _, rest = line.strip().partition(b" ")
     url, _, version = rest.strip().rpartition(b" ")
     if _VERSION.fullmatch(version) is None:
         # the examples of the standard omit the version
         url = rest.strip()
     if not method or not url:
-        raise refuse_part(rows.REQUEST_LINE, place)
+        raise tree.refuse_part(rows.REQUEST_LINE, place)
     try:
-        return read_method(method.decode("latin-1"), limits, place), url.strip().decode()
+        return tree.read_method(method.decode("latin-1"), limits, place), url.strip().decode()
     except UnicodeDecodeError:
-        raise refuse_part(rows.URL_NOT_UTF_8, place) from None
+        raise tree.refuse_part(rows.URL_NOT_UTF_8, place) from None
 
 
 def _body(content: bytes, start: int, headers: Headers, place: str) -> bytes:
@@ -209,8 +195,8 @@ def _body(content: bytes, start: int, headers: Headers, place: str) -> bytes:
     if declared is None:
         return body
     if not declared.isdigit() or len(declared) > 12 or int(declared) > len(whole):
-        raise refuse_part(rows.CONTENT_LENGTH, place, length=len(body))
+        raise tree.refuse_part(rows.CONTENT_LENGTH, place, length=len(body))
     length = int(declared)
     if whole[length:].strip():
-        raise refuse_part(rows.SHORT_CONTENT_LENGTH, place, length=length)
+        raise tree.refuse_part(rows.SHORT_CONTENT_LENGTH, place, length=length)
     return whole[:length]

@@ -144,11 +144,6 @@ def not_supported(construct: str, place: str) -> Refusal:
     return refuse_part(rows.BATCH_NOT_SUPPORTED, place, construct=construct)
 
 
-def too_many_requests(limit: int) -> Refusal:
-    """413: more requests than a batch may contain."""
-    return rows.LONG_BATCH(limit=limit)
-
-
 def head_too_large(place: str, limit: int) -> Refusal:
     """431: a part with more headers, or a longer URL, than the limits allow."""
     return refuse_part(rows.LARGE_HEADERS_IN_BATCH, place, limit=limit, fields=MOST_FIELDS)

@@ -14,49 +14,8 @@ import msgspec
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
 from comptoir.errors.refusal import Refusal
-from comptoir.request.expression.lexer import (
-    AFTER_NAME,
-    BOOLEAN_WORDS,
-    DELIMITER,
-    DIRECTION,
-    ENUM_FORM,
-    JSON_BRACKET,
-    LAMBDA_VARIABLE,
-    LITERAL_TYPES,
-    LITERAL_WORDS,
-    LONG_PATH,
-    OPERAND,
-    OPERATOR,
-    QUOTED,
-    QUOTED_FORMS,
-    after_blanks,
-    duration_text,
-    literal,
-)
+from comptoir.request.expression import lexer, tree
 from comptoir.request.expression.reader import OptionReader
-from comptoir.request.expression.tree import (
-    Binary,
-    BinaryOperator,
-    Call,
-    Case,
-    Collection,
-    ComputeItem,
-    In,
-    InCollection,
-    Lambda,
-    LambdaOperator,
-    Literal,
-    LiteralType,
-    Logical,
-    LogicalOperator,
-    Node,
-    OrderItem,
-    Parameter,
-    Path,
-    Unary,
-    UnaryOperator,
-    walk,
-)
 
 
 class ExpressionLimits(msgspec.Struct, frozen=True):
@@ -92,15 +51,15 @@ PRECEDENCE: dict[str, int] = {
 }  # fmt: skip
 """The precedence of each infix operator (OData 4.01, part 2, 5.1.1.15)."""
 
-_PREFIX_OPERATORS: dict[str | None, UnaryOperator] = {"not": "not", "minus": "-"}
+_PREFIX_OPERATORS: dict[str | None, tree.UnaryOperator] = {"not": "not", "minus": "-"}
 """Groups of `lexer.OPERAND` that precede an operand."""
 
-_LOGICAL_OPERATORS = frozenset(get_args(LogicalOperator))
+_LOGICAL_OPERATORS = frozenset(get_args(tree.LogicalOperator))
 
 _Pending: TypeAlias = tuple[int, str, int]
 """An operator whose last operand is not read yet: precedence, word, position."""
 
-_LAMBDA_OPERATORS: dict[str, LambdaOperator] = {"any": "any", "all": "all"}
+_LAMBDA_OPERATORS: dict[str, tree.LambdaOperator] = {"any": "any", "all": "all"}
 _PATH_HEADS = frozenset(("$it", "$this", "$root"))
 
 COMPUTE = "$compute"
@@ -115,7 +74,7 @@ _COMPUTE_EXAMPLE = "unitPrice mul quantity as amount"
 
 def parse_expression(
     text: str, limits: ExpressionLimits = DEFAULT_LIMITS, option: str = "$filter"
-) -> Node:
+) -> tree.Node:
     """The tree of a percent-decoded expression.
 
     Function names and operators are accepted in any case (OData 4.01, part 2, 5.1.1). Raises
@@ -136,7 +95,7 @@ def parse_orderby(
     option: str = "$orderby",
     *,
     lower_case: bool = False,
-) -> tuple[OrderItem, ...]:
+) -> tuple[tree.OrderItem, ...]:
     """The items of a percent-decoded `$orderby` (OData 4.01, part 2, 5.1.5), at least one.
 
     `limits` apply to all items together. `lower_case`: so are `asc` and `desc`. Raises as
@@ -151,7 +110,7 @@ def parse_orderby(
 
 def parse_compute(
     text: str, limits: ExpressionLimits = DEFAULT_LIMITS, option: str = COMPUTE
-) -> tuple[ComputeItem, ...]:
+) -> tuple[tree.ComputeItem, ...]:
     """The items of a percent-decoded `$compute` (OData 4.01, part 2, 5.1.4), at least one.
 
     `limits` apply to all items together. Raises `Refusal` as `parse_expression` does, and for two
@@ -175,50 +134,50 @@ class ExpressionParser(OptionReader):
     __slots__ = ("_limits", "_nodes", "_opened")
 
     def __init__(self, text: str, limits: ExpressionLimits, option: str) -> None:
-        super().__init__(text, option, after_blanks(text, 0))
+        super().__init__(text, option, lexer.after_blanks(text, 0))
         self._limits = limits
         self._nodes = 0
         self._opened: list[int] = []
 
-    def expression(self) -> Node:
+    def expression(self) -> tree.Node:
         """The expression at `position`, read as far as it goes; raises as `parse_expression`."""
         node = self._expression()
         # a tree cannot be taller than it has nodes, and hardly any expression has that many
         if self._nodes >= self._limits.height:
-            for descendant, level in walk(node):
+            for descendant, level in tree.walk(node):
                 if level > self._limits.height:
                     limit = self._limits.height
                     raise self.refuse(rows.TOO_HIGH, descendant.position, limit=limit)
         return node
 
-    def order_items(self, *, lower_case: bool = False) -> tuple[OrderItem, ...]:
+    def order_items(self, *, lower_case: bool = False) -> tuple[tree.OrderItem, ...]:
         """The items of `$orderby` at `position`, read as far as they go.
 
         `lower_case` as in `parse_orderby`.
         """
-        items: list[OrderItem] = []
+        items: list[tree.OrderItem] = []
         while True:
             start = self.position
             expression = self.expression()
-            direction = DIRECTION.match(self.text, self.position)
+            direction = lexer.DIRECTION.match(self.text, self.position)
             if direction is not None:
                 if lower_case and not direction[1].islower():
                     raise self.no_order(self.position)
                 self.position = direction.end()
-                if not self.at_end() and DELIMITER.match(self.text, self.position) is None:
+                if not self.at_end() and lexer.DELIMITER.match(self.text, self.position) is None:
                     raise self.no_order(self.position, directed=True)
             descending = direction is not None and direction[1].lower() == "desc"
-            items.append(OrderItem(expression, descending, start))
+            items.append(tree.OrderItem(expression, descending, start))
             if not self.comma():
                 return tuple(items)
 
-    def compute_items(self) -> tuple[ComputeItem, ...]:
+    def compute_items(self) -> tuple[tree.ComputeItem, ...]:
         """The items of `$compute` at `position`, read as far as they go."""
-        items: dict[str, ComputeItem] = {}
+        items: dict[str, tree.ComputeItem] = {}
         while True:
             expression = self.expression()
             alias = self.alias(items, _COMPUTE_EXAMPLE, "an operator or ' as ' and a name")
-            items[alias] = ComputeItem(expression, alias, self.position - len(alias))
+            items[alias] = tree.ComputeItem(expression, alias, self.position - len(alias))
             if not self.comma():
                 return tuple(items.values())
 
@@ -241,19 +200,19 @@ class ExpressionParser(OptionReader):
 
     def comma(self) -> bool:
         """Step over a comma and the blanks around it; returns whether there is one."""
-        found = DELIMITER.match(self.text, self.position)
+        found = lexer.DELIMITER.match(self.text, self.position)
         if found is None or found[1][0] != ",":
             return False
         self.position = found.end()
         return True
 
-    def _expression(self) -> Node:
+    def _expression(self) -> tree.Node:
         text = self.text
-        operands: list[Node] = []
+        operands: list[tree.Node] = []
         pending: list[_Pending] = []
         while True:
             self._count(self.position)
-            found = OPERAND.match(text, self.position)
+            found = lexer.OPERAND.match(text, self.position)
             if found is None:
                 raise self.no_value(self.position)
             prefix = _PREFIX_OPERATORS.get(found.lastgroup)
@@ -262,7 +221,7 @@ class ExpressionParser(OptionReader):
                 self.position = found.end()
                 continue
             operands.append(self._operand(found))
-            infix = OPERATOR.match(text, self.position)
+            infix = lexer.OPERATOR.match(text, self.position)
             while infix is not None:
                 word = infix[1]
                 if word not in PRECEDENCE:
@@ -279,7 +238,7 @@ class ExpressionParser(OptionReader):
                     pending.append((precedence, word, infix.start(1)))
                     break
                 operands[-1] = self._in(operands[-1], infix.start(1))
-                infix = OPERATOR.match(text, self.position)
+                infix = lexer.OPERATOR.match(text, self.position)
             else:
                 while pending:
                     _apply_last(operands, pending)
@@ -291,22 +250,22 @@ class ExpressionParser(OptionReader):
         if self._nodes > self._limits.nodes:
             raise self.refuse(rows.TOO_MANY_NODES, position, limit=self._limits.nodes)
 
-    def _operand(self, found: re.Match[str]) -> Node:
+    def _operand(self, found: re.Match[str]) -> tree.Node:
         """The operand whose first token is `found`."""
         start, end = found.span()
         group = found.lastgroup
         self.position = end
         if group == "name":
-            if self.text[end : end + 1] in AFTER_NAME:
+            if self.text[end : end + 1] in lexer.AFTER_NAME:
                 return self._long_name(start)
             name = found[0]
-            word = LITERAL_WORDS.get(name) or BOOLEAN_WORDS.get(name.lower())
+            word = lexer.LITERAL_WORDS.get(name) or lexer.BOOLEAN_WORDS.get(name.lower())
             if word is not None:
-                return Literal(*word, start)
-            return Path(tuple(name.split("/")), start)
-        literal_type = LITERAL_TYPES.get(group)
+                return tree.Literal(*word, start)
+            return tree.Path(tuple(name.split("/")), start)
+        literal_type = lexer.LITERAL_TYPES.get(group)
         if literal_type is not None:
-            return literal(literal_type, found[0], start)
+            return lexer.literal(literal_type, found[0], start)
         if group == "parenthesis":
             self._nodes -= 1  # the expression inside counts itself
             self._open(start)
@@ -315,7 +274,7 @@ class ExpressionParser(OptionReader):
             self._opened.pop()
             return node
         if group == "array":
-            return Collection(self._members(start, "]"), start)
+            return tree.Collection(self._members(start, "]"), start)
         if group == "parameter":
             return self._parameter(found[0][1:], start)
         if group == "reserved":
@@ -329,32 +288,32 @@ class ExpressionParser(OptionReader):
         if len(self._opened) >= self._limits.depth:
             raise self.refuse(rows.TOO_DEEP, position, limit=self._limits.depth)
         self._opened.append(position)
-        self.position = after_blanks(self.text, position + 1)
+        self.position = lexer.after_blanks(self.text, position + 1)
 
     def _delimiter(self, expected: str) -> str:
         """Step over the delimiter at `position`, which must be one of `expected`; returns it."""
-        found = DELIMITER.match(self.text, self.position)
+        found = lexer.DELIMITER.match(self.text, self.position)
         if found is None or found[1][0] not in expected:
             raise self.no_operator(self.position, expected, self._opened[-1])
         self.position = found.end()
         return found[1][0]
 
-    def _in(self, left: Node, position: int) -> Node:
+    def _in(self, left: tree.Node, position: int) -> tree.Node:
         """The membership test of `left`, whose operator at `position` has been read."""
         self._count(position)
         start = self.position
         if self.text.startswith("(", start):
-            return In(left, self._members(start, ")"), position)
-        found = OPERAND.match(self.text, start)
+            return tree.In(left, self._members(start, ")"), position)
+        found = lexer.OPERAND.match(self.text, start)
         if found is None or found.lastgroup in _PREFIX_OPERATORS:
             raise self.no_value(start)
         self._count(start)
-        return InCollection(left, self._operand(found), position)
+        return tree.InCollection(left, self._operand(found), position)
 
-    def _members(self, start: int, closing: str) -> tuple[Node, ...]:
+    def _members(self, start: int, closing: str) -> tuple[tree.Node, ...]:
         """The members of the list that opens at `start`."""
         self._open(start)
-        members: list[Node] = []
+        members: list[tree.Node] = []
         if self.text.startswith(closing, self.position):
             self.position += 1
         else:
@@ -368,31 +327,31 @@ class ExpressionParser(OptionReader):
         self._opened.pop()
         return tuple(members)
 
-    def _member(self, closing: str) -> Node:
+    def _member(self, closing: str) -> tree.Node:
         """A member of a list; a literal alone does not count as a node."""
         start = self.position
-        found = OPERAND.match(self.text, start)
+        found = lexer.OPERAND.match(self.text, start)
         if found is None:
             return self._expression()
         if found.lastgroup == "json" and closing == "]":
             self.position = found.end()
             return self._json_string(found[0], start)
-        literal_type = LITERAL_TYPES.get(found.lastgroup)
-        if literal_type is not None and DELIMITER.match(self.text, found.end()):
+        literal_type = lexer.LITERAL_TYPES.get(found.lastgroup)
+        if literal_type is not None and lexer.DELIMITER.match(self.text, found.end()):
             self.position = found.end()
-            return literal(literal_type, found[0], start)
+            return lexer.literal(literal_type, found[0], start)
         return self._expression()
 
-    def _json_string(self, text: str, start: int) -> Node:
+    def _json_string(self, text: str, start: int) -> tree.Node:
         try:
-            return Literal("string", msgspec.json.decode(text, type=str), start)
+            return tree.Literal("string", msgspec.json.decode(text, type=str), start)
         except msgspec.DecodeError as error:
             raise self.no_value(start) from error
 
     def _json_object(self, start: int) -> Refusal:
         """The refusal of the brace at `start`, which may open a JSON object."""
         open_brackets = 0
-        for found in JSON_BRACKET.finditer(self.text, start):
+        for found in lexer.JSON_BRACKET.finditer(self.text, start):
             if found[0][0] in "{[":
                 open_brackets += 1
             elif found[0][0] in "}]":
@@ -407,17 +366,17 @@ class ExpressionParser(OptionReader):
                 return self.unsupported("A JSON object", start)
         return self.no_value(start)
 
-    def _parameter(self, name: str, start: int) -> Node:
+    def _parameter(self, name: str, start: int) -> tree.Node:
         follow = self.text[self.position : self.position + 1]
         if follow in (".", "#"):
             raise self.unsupported("An annotation value", start)
         if follow == "/":
             raise self.unsupported("A path after a parameter alias", start)
-        return Parameter(name, start)
+        return tree.Parameter(name, start)
 
-    def _long_name(self, start: int) -> Node:
+    def _long_name(self, start: int) -> tree.Node:
         """An operand that begins with a name at `start`, but is not just a chain of properties."""
-        found = LONG_PATH.match(self.text, start)
+        found = lexer.LONG_PATH.match(self.text, start)
         if found is None:
             raise self.no_value(start)
         path = found[0]
@@ -435,9 +394,9 @@ class ExpressionParser(OptionReader):
             if self.text.startswith("/", self.position):
                 raise self.unsupported("A path after a call", start)
             return node
-        if follow in AFTER_NAME:
+        if follow in lexer.AFTER_NAME:
             raise self.refuse(rows.NOT_A_PATH, start, path=path + follow)
-        return Path(segments, start)
+        return tree.Path(segments, start)
 
     def _check_reserved(self, segments: tuple[str, ...], start: int) -> None:
         """Raise unless the standard allows each segment with a `$` where it is."""
@@ -451,7 +410,7 @@ class ExpressionParser(OptionReader):
         if ("$" in head and head not in _PATH_HEADS) or any("$" in name for name in tail):
             raise self.refuse(rows.NOT_A_PATH, start, path="/".join(segments))
 
-    def _called(self, segments: tuple[str, ...], start: int) -> Node:
+    def _called(self, segments: tuple[str, ...], start: int) -> tree.Node:
         """The call, lambda or case whose opening parenthesis is at `position`."""
         last = segments[-1].lower()
         if last in _LAMBDA_OPERATORS:
@@ -462,9 +421,9 @@ class ExpressionParser(OptionReader):
             raise self.unsupported(f"The function {quoted(segments[0])}", start)
         return self._case(start) if last == "case" else self._call(last, start)
 
-    def _call(self, name: str, start: int) -> Node:
+    def _call(self, name: str, start: int) -> tree.Node:
         self._open(self.position)
-        arguments: list[Node] = []
+        arguments: list[tree.Node] = []
         if self.text.startswith(")", self.position):
             self.position += 1
         else:
@@ -472,11 +431,11 @@ class ExpressionParser(OptionReader):
             while self._delimiter(",)") == ",":
                 arguments.append(self._expression())
         self._opened.pop()
-        return Call(name, tuple(arguments), start)
+        return tree.Call(name, tuple(arguments), start)
 
-    def _case(self, start: int) -> Node:
+    def _case(self, start: int) -> tree.Node:
         self._open(self.position)
-        branches: list[tuple[Node, Node]] = []
+        branches: list[tuple[tree.Node, tree.Node]] = []
         while True:
             condition = self._expression()
             self._delimiter(":")
@@ -484,34 +443,36 @@ class ExpressionParser(OptionReader):
             if self._delimiter(",)") == ")":
                 break
         self._opened.pop()
-        return Case(tuple(branches), start)
+        return tree.Case(tuple(branches), start)
 
-    def _lambda(self, path: tuple[str, ...], operator: LambdaOperator, start: int) -> Node:
+    def _lambda(
+        self, path: tuple[str, ...], operator: tree.LambdaOperator, start: int
+    ) -> tree.Node:
         self._count(start)
         self._open(self.position)
         if path and operator == "any" and self.text.startswith(")", self.position):
             self.position += 1
             self._opened.pop()
-            return Lambda(Path(path, start), operator, None, None, start)
-        variable = LAMBDA_VARIABLE.match(self.text, self.position)
+            return tree.Lambda(tree.Path(path, start), operator, None, None, start)
+        variable = lexer.LAMBDA_VARIABLE.match(self.text, self.position)
         if not path or variable is None:
             raise self.refuse(rows.INCOMPLETE_LAMBDA, start, operator=operator)
         self.position = variable.end()
         predicate = self._expression()
         self._delimiter(")")
         self._opened.pop()
-        return Lambda(Path(path, start), operator, variable[1], predicate, start)
+        return tree.Lambda(tree.Path(path, start), operator, variable[1], predicate, start)
 
-    def _quoted(self, prefix: str, start: int) -> Node:
+    def _quoted(self, prefix: str, start: int) -> tree.Node:
         """The literal of the type that `prefix` names; its opening quote is at `position`."""
         if "." in prefix:
-            literal_type: LiteralType = "enum"
-            form = ENUM_FORM
-        elif prefix.lower() in QUOTED_FORMS:
-            literal_type, form = QUOTED_FORMS[prefix.lower()]
+            literal_type: tree.LiteralType = "enum"
+            form = lexer.ENUM_FORM
+        elif prefix.lower() in lexer.QUOTED_FORMS:
+            literal_type, form = lexer.QUOTED_FORMS[prefix.lower()]
         else:
             raise self.bad_prefix(prefix, start)
-        quoted = QUOTED.match(self.text, self.position)
+        quoted = lexer.QUOTED.match(self.text, self.position)
         if quoted is None:
             raise self.no_value(self.position)
         content = quoted[0][1:-1]
@@ -519,27 +480,24 @@ class ExpressionParser(OptionReader):
             raise self.bad_quoted(prefix, start)
         self.position = quoted.end()
         if literal_type == "enum":
-            return Literal(literal_type, prefix + quoted[0], start)
+            return tree.Literal(literal_type, prefix + quoted[0], start)
         if literal_type == "duration":
-            content = duration_text(content)
-        return Literal(literal_type, content, start)
+            content = lexer.duration_text(content)
+        return tree.Literal(literal_type, content, start)
 
 
-def _apply_last(operands: list[Node], pending: list[_Pending]) -> None:
-    """Apply the last pending operator to the last operands, in place.
-
-    Pending logical operators of one type become one node.
-    """
+def _apply_last(operands: list[tree.Node], pending: list[_Pending]) -> None:
+    """Apply the last pending operator, in place; logical ones of one type become one node."""
     precedence, word, position = pending.pop()
     if precedence == UNARY_PRECEDENCE:
-        operands[-1] = Unary(cast("UnaryOperator", word), operands[-1], position)
+        operands[-1] = tree.Unary(cast("tree.UnaryOperator", word), operands[-1], position)
     elif word in _LOGICAL_OPERATORS:
         count = 2
         while pending and pending[-1][1] == word:
             position = pending.pop()[2]
             count += 1
-        logical = cast("LogicalOperator", word)
-        operands[-count:] = [Logical(logical, tuple(operands[-count:]), position)]
+        logical = cast("tree.LogicalOperator", word)
+        operands[-count:] = [tree.Logical(logical, tuple(operands[-count:]), position)]
     else:
         right = operands.pop()
-        operands[-1] = Binary(cast("BinaryOperator", word), operands[-1], right, position)
+        operands[-1] = tree.Binary(cast("tree.BinaryOperator", word), operands[-1], right, position)

@@ -8,17 +8,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from sqlalchemy import Column, ColumnElement, Select, Table, func
+import sqlalchemy as sa
 from sqlalchemy.engine import Dialect as Compiler
 
 from comptoir.edm.numbers import UNIT
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import BoundSearch, Slot
 from comptoir.plan.expressions.types import FunctionName
-from comptoir.sql.prepared import Prepared, Statement, Value, constant
+from comptoir.sql.prepared import Prepared, RowSelect, Statement, Value, constant
 
-SqlValue: TypeAlias = ColumnElement[str | int]
-SqlExpression: TypeAlias = ColumnElement[bool] | ColumnElement[str] | ColumnElement[int] | SqlValue
+SqlValue: TypeAlias = sa.ColumnElement[str | int]
+SqlExpression: TypeAlias = (
+    sa.ColumnElement[bool] | sa.ColumnElement[str] | sa.ColumnElement[int] | SqlValue
+)
 FunctionTable: TypeAlias = Mapping[FunctionName, Callable[..., SqlExpression]]
 """The functions that build the SQL of a call. A test requires each name in each dialect."""
 
@@ -38,10 +40,10 @@ COMMON_FUNCTIONS: FunctionTable = {
     "scale": lambda number: number.op("*")(constant(UNIT)),
     "text_of_text": lambda text: text,
     "totalseconds": lambda duration: duration,
-    "count": func.count,
-    "countdistinct": lambda values: func.count(values.distinct()),
-    "min": func.min,
-    "max": func.max,
+    "count": sa.func.count,
+    "countdistinct": lambda values: sa.func.count(values.distinct()),
+    "min": sa.func.min,
+    "max": sa.func.max,
 }
 """The functions that have the same SQL in all dialects."""
 
@@ -89,8 +91,8 @@ class TextIndex(Protocol):
         return iter(())
 
     def candidates(
-        self, search: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
-    ) -> Select[str | int] | None:
+        self, search: BoundSearch, first: sa.ColumnElement[int], last: sa.ColumnElement[int]
+    ) -> sa.Select[str | int] | None:
         """Select the numbers, from `first` to `last`, of documents that a search may find.
 
         Returns None if the index does not narrow the search: every document is a candidate.
@@ -98,18 +100,21 @@ class TextIndex(Protocol):
         return None
 
     def numbered(
-        self, number: ColumnElement[int], first: ColumnElement[int], last: ColumnElement[int]
-    ) -> ColumnElement[bool]:
+        self,
+        number: sa.ColumnElement[int],
+        first: sa.ColumnElement[int],
+        last: sa.ColumnElement[int],
+    ) -> sa.ColumnElement[bool]:
         """Build the condition that the number of a document is from `first` to `last`."""
 
-    def contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
+    def contains(self, text: sa.ColumnElement[str], term: Slot) -> sa.ColumnElement[bool]:
         """Build the condition that the text of a document contains a folded term."""
 
 
 class BulkStatements(Protocol):
     """Statements that update or look up many rows of a company at once."""
 
-    def update(self, table: Table, key: str, names: Sequence[str], row: Prepared) -> Prepared:
+    def update(self, table: sa.Table, key: str, names: Sequence[str], row: Prepared) -> Prepared:
         """Return the statement `row`, which updates one row, with its bulk form if there is one.
 
         Its values are the company, the value of the column `key`, and the new values of `names`.
@@ -117,17 +122,11 @@ class BulkStatements(Protocol):
         return row
 
     def lookup(
-        self,
-        table: Table,
-        columns: Sequence[Column[str | int]],
-        names: Sequence[str],
-        conditions: Sequence[ColumnElement[bool]],
-        rows: int,
+        self, found: RowSelect, table: sa.Table, names: Sequence[str], rows: int
     ) -> Prepared:
-        """Return the statement that selects columns of the rows with wanted values of `names`.
+        """Return the statement for those found rows of a table that have wanted values of `names`.
 
-        Further `conditions` apply. Its values are the company and those of `lookup_values`, which
-        also returns `rows`.
+        Its values are the company and those of `lookup_values`, which also returns `rows`.
         """
 
     def lookup_values(
@@ -144,5 +143,5 @@ class Dialect:
     functions: FunctionTable
     index: TextIndex
     bulk: BulkStatements
-    no_limit: ColumnElement[int] | None = None
+    no_limit: sa.ColumnElement[int] | None = None
     """A LIMIT without effect, if the database requires one with an OFFSET."""

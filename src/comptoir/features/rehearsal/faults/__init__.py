@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
-from types import MappingProxyType
 
 from comptoir.errors.refusal import Refusal
 from comptoir.features.rehearsal import errors
@@ -20,9 +19,7 @@ def _fault(name: str) -> type[Fault]:
     return REGISTERED[name]
 
 
-FAULTS: Mapping[str, type[Fault]] = MappingProxyType(
-    {each: _fault(each) for each in _NAMES.split()}
-)
+FAULTS: Mapping[str, type[Fault]] = {each: _fault(each) for each in _NAMES.split()}
 """All faults, by name."""
 
 LONGEST_FAULT = 400

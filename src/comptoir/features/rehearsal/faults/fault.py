@@ -34,13 +34,11 @@ from comptoir.service import Request, Service
 _DATE_SECONDS = 30
 """The seconds from now to a date in `Retry-After`."""
 _HTML = b"text/html; charset=us-ascii"
-_GATEWAY_PAGES: Mapping[int, tuple[str, str]] = MappingProxyType(
-    {
-        502: ("Bad Gateway", "HTTP Error 502. The gateway received an invalid response."),
-        503: ("Service Unavailable", "HTTP Error 503. The service is unavailable."),
-        504: ("Gateway Timeout", "HTTP Error 504. The gateway received no response in time."),
-    }
-)
+_GATEWAY_PAGES: Mapping[int, tuple[str, str]] = {
+    502: ("Bad Gateway", "HTTP Error 502. The gateway received an invalid response."),
+    503: ("Service Unavailable", "HTTP Error 503. The service is unavailable."),
+    504: ("Gateway Timeout", "HTTP Error 504. The gateway received no response in time."),
+}
 RetryAfter = int | str | None
 
 AWAY = UNAVAILABLE.row("The service is unavailable", "Send the request again later.")

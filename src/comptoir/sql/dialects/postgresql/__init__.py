@@ -8,23 +8,7 @@ node.
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    Column,
-    ColumnElement,
-    Integer,
-    LargeBinary,
-    Table,
-    TableValuedAlias,
-    Text,
-    bindparam,
-    cast,
-    func,
-    select,
-    true,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.engine import Dialect as Compiler
 from typing_extensions import override
@@ -33,7 +17,16 @@ from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import Slot
 from comptoir.sql.dialects import BulkStatements, Dialect, TextIndex
 from comptoir.sql.dialects.postgresql.functions import FUNCTIONS
-from comptoir.sql.prepared import BulkQuery, Prepared, Value, constant, converted, prepare, slot_of
+from comptoir.sql.prepared import (
+    BulkQuery,
+    Prepared,
+    RowSelect,
+    Value,
+    constant,
+    converted,
+    prepare,
+    slot_of,
+)
 from comptoir.sql.tables import COMPANY, of_company
 
 
@@ -50,14 +43,17 @@ class PgTrgmIndex(TextIndex):
 
     @override
     def numbered(
-        self, number: ColumnElement[int], first: ColumnElement[int], last: ColumnElement[int]
-    ) -> ColumnElement[bool]:
+        self,
+        number: sa.ColumnElement[int],
+        first: sa.ColumnElement[int],
+        last: sa.ColumnElement[int],
+    ) -> sa.ColumnElement[bool]:
         # an expression keeps the planner from the estimate that the range selects few documents
         return (number + constant(0)).between(first, last)
 
     @override
-    def contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
-        pattern: ColumnElement[str] = func.comptoir_likeness(slot_of(term))
+    def contains(self, text: sa.ColumnElement[str], term: Slot) -> sa.ColumnElement[bool]:
+        pattern: sa.ColumnElement[str] = sa.func.comptoir_likeness(slot_of(term))
         return text.like(pattern)
 
 
@@ -68,10 +64,10 @@ class PostgresBulkStatements(BulkStatements):
         self._compiler = compiler
 
     @override
-    def update(self, table: Table, key: str, names: Sequence[str], row: Prepared) -> Prepared:
+    def update(self, table: sa.Table, key: str, names: Sequence[str], row: Prepared) -> Prepared:
         staged = _rows("staged", {name: table.c[name] for name in (key, *names)})
         statement = (
-            update(table)
+            sa.update(table)
             .where(of_company(table), table.c[key] == staged.c[key])
             .values({table.c[name]: staged.c[name] for name in names})
         )
@@ -83,25 +79,17 @@ class PostgresBulkStatements(BulkStatements):
 
     @override
     def lookup(
-        self,
-        table: Table,
-        columns: Sequence[Column[str | int]],
-        names: Sequence[str],
-        conditions: Sequence[ColumnElement[bool]],
-        rows: int,
+        self, found: RowSelect, table: sa.Table, names: Sequence[str], rows: int
     ) -> Prepared:
         wanted = _rows("wanted", {name: table.c[name] for name in names})
-        found = (
-            select(*columns)
-            .where(
-                of_company(table), *(table.c[name] == wanted.c[name] for name in names), *conditions
-            )
+        matching = (
+            found.where(of_company(table), *(table.c[name] == wanted.c[name] for name in names))
             # keeps the planner from a join, which does not use the index while there are no
             # statistics: it then estimates any company as a small part of the table
             .offset(constant(0))
             .lateral("found")
         )
-        statement = select(*found.c).select_from(wanted.join(found, true()))
+        statement = sa.select(*matching.c).select_from(wanted.join(matching, sa.true()))
         return prepare(statement, self._compiler, (COMPANY, *names))
 
     @override
@@ -112,29 +100,31 @@ class PostgresBulkStatements(BulkStatements):
             yield 1, list(zip(*wanted, strict=True))
 
 
-def _rows(name: str, columns: Mapping[str, Column[str | int] | Column[bytes]]) -> TableValuedAlias:
+def _rows(
+    name: str, columns: Mapping[str, sa.Column[str | int] | sa.Column[bytes]]
+) -> sa.TableValuedAlias:
     """The rows of values that are bound as an array for each column."""
     arrays = [
         # in a subquery, so that the plan does not depend on the number of values
-        select(_array(each, column)).scalar_subquery()
+        sa.select(_array(each, column)).scalar_subquery()
         for each, column in columns.items()
     ]
-    return func.unnest(*arrays).table_valued(*columns).render_derived(name=name)
+    return sa.func.unnest(*arrays).table_valued(*columns).render_derived(name=name)
 
 
 def _array(
-    name: str, column: Column[str | int] | Column[bytes]
-) -> ColumnElement[Sequence[str | int | bytes]]:
+    name: str, column: sa.Column[str | int] | sa.Column[bytes]
+) -> sa.ColumnElement[Sequence[str | int | bytes]]:
     """A bind parameter for the values of a column: an array of texts, or an array as one text.
 
     asyncpg knows arrays of texts. It looks up any other array type by a recursive query of the
     catalog, which takes many seconds on a node of Citus with shards.
     """
-    if isinstance(column.type, Integer):
-        return cast(converted(name, _numbers), ARRAY(BigInteger))
-    if isinstance(column.type, LargeBinary):
-        return cast(converted(name, _binaries), ARRAY(LargeBinary))
-    return bindparam(name, type_=ARRAY(Text), required=True)
+    if isinstance(column.type, sa.Integer):
+        return sa.cast(converted(name, _numbers), sa.ARRAY(sa.BigInteger))
+    if isinstance(column.type, sa.LargeBinary):
+        return sa.cast(converted(name, _binaries), sa.ARRAY(sa.LargeBinary))
+    return sa.bindparam(name, type_=sa.ARRAY(sa.Text), required=True)
 
 
 def _numbers(values: Value) -> str:

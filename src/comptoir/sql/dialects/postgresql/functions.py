@@ -10,21 +10,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import cast
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    ColumnElement,
-    Integer,
-    Numeric,
-    Text,
-    case,
-    collate,
-    false,
-    func,
-    literal_column,
-    true,
-)
-from sqlalchemy import cast as sql_cast
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import array
 
 from comptoir.edm.numbers import INT32, MOST_DECIMAL, MOST_WHOLE, SCALE, UNIT
@@ -41,59 +27,59 @@ from comptoir.sql.dialects import (
 from comptoir.sql.prepared import BLANK, CODE_POINTS, PREFIX, constant, constant_text
 
 Computed = Callable[..., SqlExpression]
-Result = type[BigInteger] | type[Text] | type[Numeric[Decimal]]
+Result = type[sa.BigInteger] | type[sa.Text] | type[sa.Numeric[Decimal]]
 
 
 def _numeric(number: str) -> SqlExpression:
-    return cast("SqlExpression", literal_column(number, Numeric))
+    return cast("SqlExpression", sa.literal_column(number, sa.Numeric))
 
 
 def _call(name: str, result: Result, *arguments: SqlExpression) -> SqlExpression:
     """A call of a routine."""
-    return cast("SqlExpression", getattr(func, f"{PREFIX}{name}")(*arguments, type_=result))
+    return cast("SqlExpression", getattr(sa.func, f"{PREFIX}{name}")(*arguments, type_=result))
 
 
 def _as_whole(expression: SqlExpression) -> SqlExpression:
-    return cast("SqlExpression", sql_cast(expression, BigInteger))
+    return cast("SqlExpression", sa.cast(expression, sa.BigInteger))
 
 
 def _by_code_point(text: SqlExpression) -> SqlExpression:
-    return collate(cast("ColumnElement[str]", text), CODE_POINTS)
+    return sa.collate(cast("sa.ColumnElement[str]", text), CODE_POINTS)
 
 
 def _exact(number: SqlValue) -> SqlExpression:
     """The numeric value of a stored Decimal or wide decimal."""
-    return _call("exact", Numeric, number)
+    return _call("exact", sa.Numeric, number)
 
 
 def _whole(name: str) -> Computed:
     """A routine that returns a whole number."""
-    return lambda *arguments: _call(name, BigInteger, *arguments)
+    return lambda *arguments: _call(name, sa.BigInteger, *arguments)
 
 
 def _text(name: str) -> Computed:
     """A routine that returns a text."""
-    return lambda *arguments: _by_code_point(_call(name, Text, *arguments))
+    return lambda *arguments: _by_code_point(_call(name, sa.Text, *arguments))
 
 
 def _operation(routine: str, name: str) -> Computed:
-    return lambda left, right: _call(routine, BigInteger, left, constant_text(name), right)
+    return lambda left, right: _call(routine, sa.BigInteger, left, constant_text(name), right)
 
 
 def _wide_operation(name: str) -> Computed:
     def combined(left: SqlValue, right: SqlValue) -> SqlExpression:
-        result = _call("wide", Text, _exact(left), constant_text(name), _exact(right))
+        result = _call("wide", sa.Text, _exact(left), constant_text(name), _exact(right))
         return _by_code_point(result)
 
     return combined
 
 
 def _narrow(number: SqlExpression) -> SqlExpression:
-    return _call("narrow", BigInteger, number)
+    return _call("narrow", sa.BigInteger, number)
 
 
 def _rounded(direction: str) -> Computed:
-    return lambda number: _call("rounded", BigInteger, _exact(number), constant_text(direction))
+    return lambda number: _call("rounded", sa.BigInteger, _exact(number), constant_text(direction))
 
 
 _OPERATORS = ("add", "sub", "mul", "mod")
@@ -105,7 +91,7 @@ _NUMBERS: FunctionTable = {
     **{NAMED[f"{each}_decimal"]: _operation("decimal", each) for each in _OPERATORS},
     **{NAMED[f"{each}_wide"]: _wide_operation(each) for each in _OPERATORS},
     "div_decimal": lambda left, right: _call(
-        "div_decimal", BigInteger, _exact(left), _exact(right)
+        "div_decimal", sa.BigInteger, _exact(left), _exact(right)
     ),
     "negate_wide": _text("negate_wide"),
     "widen": _text("widen"),
@@ -115,14 +101,14 @@ _NUMBERS: FunctionTable = {
 
 
 def _contains(text: SqlValue, part: SqlValue) -> SqlExpression:
-    return func.strpos(text, part, type_=Integer) > constant(0)
+    return sa.func.strpos(text, part, type_=sa.Integer) > constant(0)
 
 
-_startswith = partial(func.starts_with, type_=Boolean)
+_startswith = partial(sa.func.starts_with, type_=sa.Boolean)
 
 
 def _endswith(text: SqlValue, part: SqlValue) -> SqlExpression:
-    return func.starts_with(func.reverse(text), func.reverse(part), type_=Boolean)
+    return sa.func.starts_with(sa.func.reverse(text), sa.func.reverse(part), type_=sa.Boolean)
 
 
 def _matches_pattern(text: SqlValue, pattern: SqlValue) -> SqlExpression:
@@ -130,18 +116,19 @@ def _matches_pattern(text: SqlValue, pattern: SqlValue) -> SqlExpression:
 
 
 def _length(text: SqlValue) -> SqlExpression:
-    return _as_whole(func.length(text, type_=Integer))
+    return _as_whole(sa.func.length(text, type_=sa.Integer))
 
 
 def _index_of(text: SqlValue, part: SqlValue) -> SqlExpression:
-    return _as_whole(func.strpos(text, part, type_=Integer).op("-")(constant(1)))
+    return _as_whole(sa.func.strpos(text, part, type_=sa.Integer).op("-")(constant(1)))
 
 
 def _substring_literal(text: SqlValue, start: SqlValue, *length: SqlValue) -> SqlExpression:
     first, *count = [
-        sql_cast(func.least(each, constant(LONGEST_TEXT)), Integer) for each in (start, *length)
+        sa.cast(sa.func.least(each, constant(LONGEST_TEXT)), sa.Integer)
+        for each in (start, *length)
     ]
-    return _by_code_point(func.substr(text, first.op("+")(constant(1)), *count, type_=Text))
+    return _by_code_point(sa.func.substr(text, first.op("+")(constant(1)), *count, type_=sa.Text))
 
 
 _TEXTS: FunctionTable = {
@@ -150,7 +137,9 @@ _TEXTS: FunctionTable = {
     "startswith": _startswith,
     "startswith_literal": _startswith,
     "endswith": _endswith,
-    "endswith_literal": lambda text, part: func.right(text, func.length(part), type_=Text) == part,
+    "endswith_literal": lambda text, part: (
+        sa.func.right(text, sa.func.length(part), type_=sa.Text) == part
+    ),
     "matchespattern": _matches_pattern,
     "length": _length,
     "indexof": _index_of,
@@ -161,17 +150,17 @@ _TEXTS: FunctionTable = {
     "tolower": _text("tolower"),
     "toupper": _text("toupper"),
     "trim": _text("trim"),
-    "fold": lambda *texts: _by_code_point(_call("fold", Text, array(texts))),
+    "fold": lambda *texts: _by_code_point(_call("fold", sa.Text, array(texts))),
 }
 
 
 def _part(start: int, length: int) -> Computed:
-    return lambda text: _as_whole(func.substr(text, constant(start), constant(length)))
+    return lambda text: _as_whole(sa.func.substr(text, constant(start), constant(length)))
 
 
 def _text_part(start: int, length: int) -> Computed:
     return lambda text: _by_code_point(
-        func.substr(text, constant(start), constant(length), type_=Text)
+        sa.func.substr(text, constant(start), constant(length), type_=sa.Text)
     )
 
 
@@ -187,7 +176,7 @@ def _subtracted(name: str) -> Computed:
 
 
 def _between(left: SqlValue, right: SqlValue) -> SqlExpression:
-    return _call("span", BigInteger, left).op("-")(_call("span", BigInteger, right))
+    return _call("span", sa.BigInteger, left).op("-")(_call("span", sa.BigInteger, right))
 
 
 _TIMES: FunctionTable = {
@@ -206,46 +195,48 @@ _TIMES: FunctionTable = {
 
 
 def _within(lowest: int, highest: int, number: SqlExpression) -> SqlExpression:
-    return _call("within", BigInteger, number, _numeric(str(lowest)), _numeric(str(highest)))
+    return _call("within", sa.BigInteger, number, _numeric(str(lowest)), _numeric(str(highest)))
 
 
 def _rounded_within(lowest: int, highest: int) -> Computed:
-    return lambda number: _within(lowest, highest, func.round(_exact(number)))
+    return lambda number: _within(lowest, highest, sa.func.round(_exact(number)))
 
 
 def _rounded_decimal(number: SqlValue) -> SqlExpression:
-    units = func.round(_exact(number), constant(SCALE)).op("*")(constant(UNIT))
+    units = sa.func.round(_exact(number), constant(SCALE)).op("*")(constant(UNIT))
     return _within(-MOST_DECIMAL, MOST_DECIMAL, units)
 
 
 def _whole_of_text(lowest: int, highest: int) -> Computed:
     bounds = (_numeric(str(lowest)), _numeric(str(highest)))
-    return lambda text: _call("whole_of_text", BigInteger, text, *bounds)
+    return lambda text: _call("whole_of_text", sa.BigInteger, text, *bounds)
 
 
 def _boolean_of_text(text: SqlValue) -> SqlExpression:
-    return case({constant_text("true"): true(), constant_text("false"): false()}, value=text)
+    return sa.case(
+        {constant_text("true"): sa.true(), constant_text("false"): sa.false()}, value=text
+    )
 
 
 def _text_of_boolean(value: SqlValue) -> SqlExpression:
     texts = {constant(1): constant_text("true"), constant(0): constant_text("false")}
-    return _by_code_point(case(texts, value=value))
+    return _by_code_point(sa.case(texts, value=value))
 
 
 def _text_of(value: SqlExpression) -> SqlExpression:
-    return _by_code_point(cast("SqlExpression", sql_cast(value, Text)))
+    return _by_code_point(cast("SqlExpression", sa.cast(value, sa.Text)))
 
 
-def _tied_to_row(code: SqlValue, condition: ColumnElement[bool]) -> SqlExpression:
+def _tied_to_row(code: SqlValue, condition: sa.ColumnElement[bool]) -> SqlExpression:
     # The code is never blank here, but the planner does not know that. So it keeps the records in
     # the plan, by which Citus finds the node, even if the condition is false for all of them.
-    return case((code != BLANK, condition))
+    return sa.case((code != BLANK, condition))
 
 
 def _null_as_value(value: SqlValue) -> SqlExpression:
     # null becomes the empty text, and any other value begins with a sign
-    shown = constant_text("=").op("||")(sql_cast(value, Text))
-    return _by_code_point(func.coalesce(shown, constant_text("")))
+    shown = constant_text("=").op("||")(sa.cast(value, sa.Text))
+    return _by_code_point(sa.func.coalesce(shown, constant_text("")))
 
 
 _CASTS: FunctionTable = {
@@ -264,34 +255,34 @@ _CASTS: FunctionTable = {
     "duration_of_text": _whole("duration_of_text"),
     "text_of_whole": _text_of,
     "text_of_boolean": _text_of_boolean,
-    "text_of_decimal": lambda number: _text_of(func.trim_scale(_exact(number))),
+    "text_of_decimal": lambda number: _text_of(sa.func.trim_scale(_exact(number))),
     "text_of_duration": _text("text_of_duration"),
-    "as_number": lambda condition: _as_whole(sql_cast(condition, Integer)),
+    "as_number": lambda condition: _as_whole(sa.cast(condition, sa.Integer)),
     "null_as_value": _null_as_value,
     "tied_to_row": _tied_to_row,
 }
 
 
 def _fitting(total: SqlExpression, most: str, refusal: str) -> SqlExpression:
-    return _call("total", Numeric, total, _numeric(most), constant_text(refusal))
+    return _call("total", sa.Numeric, total, _numeric(most), constant_text(refusal))
 
 
 def _sum(most: int, refusal: str) -> Computed:
-    return lambda values: _as_whole(_fitting(func.sum(values), str(most), refusal))
+    return lambda values: _as_whole(_fitting(sa.func.sum(values), str(most), refusal))
 
 
 def _sum_wide(values: SqlValue) -> SqlExpression:
     most = f"{LARGEST // 10**WIDE_SCALE - 1}.{'9' * WIDE_SCALE}"
-    return _narrow(_fitting(func.sum(_exact(values)), most, "BEYOND_DIGITS"))
+    return _narrow(_fitting(sa.func.sum(_exact(values)), most, "BEYOND_DIGITS"))
 
 
 def _average(total: SqlExpression, values: SqlValue) -> SqlExpression:
-    return _call("mean", BigInteger, total, func.count(values))
+    return _call("mean", sa.BigInteger, total, sa.func.count(values))
 
 
 def _average_decimal(values: SqlValue) -> SqlExpression:
     unit = _numeric(f"0.{1:0{SCALE}d}")
-    return _average(func.sum(values).op("*")(unit), values)
+    return _average(sa.func.sum(values).op("*")(unit), values)
 
 
 def _of_wide(aggregate: Computed) -> Computed:
@@ -303,11 +294,11 @@ _AGGREGATES: FunctionTable = {
     "sum_whole": _sum(MOST_WHOLE, "BEYOND_BITS"),
     "sum_decimal": _sum(MOST_DECIMAL, "BEYOND_DIGITS"),
     "sum_wide": _sum_wide,
-    "average_whole": lambda values: _average(func.sum(values), values),
+    "average_whole": lambda values: _average(sa.func.sum(values), values),
     "average_decimal": _average_decimal,
-    "average_wide": lambda values: _average(func.sum(_exact(values)), values),
-    "min_wide": _of_wide(func.min),
-    "max_wide": _of_wide(func.max),
+    "average_wide": lambda values: _average(sa.func.sum(_exact(values)), values),
+    "min_wide": _of_wide(sa.func.min),
+    "max_wide": _of_wide(sa.func.max),
 }
 
 FUNCTIONS: FunctionTable = MappingProxyType(

@@ -7,20 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 from unicodedata import unidata_version
 
-from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Select,
-    Table,
-    Text,
-    and_,
-    column,
-    func,
-    insert,
-    or_,
-    select,
-    table,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 from sqlalchemy.engine import Dialect as Compiler
 from typing_extensions import override
@@ -31,6 +18,7 @@ from comptoir.sql.dialects import BulkStatements, Dialect, Documents, SqlValue, 
 from comptoir.sql.dialects.sqlite.functions import FUNCTIONS, TRIGRAMS
 from comptoir.sql.prepared import (
     Prepared,
+    RowSelect,
     Statement,
     Value,
     constant,
@@ -50,7 +38,9 @@ _TRIGRAMS = 4
 have each, takes longer than comparing the few more texts that lack them."""
 
 # FTS5 reads commands from a column with the name of the table
-_index = table(INDEX, column("rowid"), column("folded", Text), column(INDEX, Text))
+_index = sa.table(
+    INDEX, sa.column("rowid"), sa.column("folded", sa.Text), sa.column(INDEX, sa.Text)
+)
 
 
 class Fts5Index(TextIndex):
@@ -68,8 +58,8 @@ class Fts5Index(TextIndex):
     def __init__(self, compiler: Compiler) -> None:
         values = {"rowid": named("document"), "folded": named("folded")}
         drops = {INDEX: constant_text("delete"), **values}
-        self._add = prepare(insert(_index).values(values), compiler, ("document", "folded"))
-        self._drop = prepare(insert(_index).values(drops), compiler, ("document", "folded"))
+        self._add = prepare(sa.insert(_index).values(values), compiler, ("document", "folded"))
+        self._drop = prepare(sa.insert(_index).values(drops), compiler, ("document", "folded"))
 
     @override
     def add(self, documents: Documents) -> Iterator[Statement]:
@@ -81,24 +71,27 @@ class Fts5Index(TextIndex):
 
     @override
     def candidates(
-        self, search: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
-    ) -> Select[str | int] | None:
+        self, search: BoundSearch, first: sa.ColumnElement[int], last: sa.ColumnElement[int]
+    ) -> sa.Select[str | int] | None:
         query = _query(search)
         if query is None:
             return None
         number: SqlValue = _index.c.rowid
-        matched = column(INDEX, Text).bool_op("MATCH")(query)
-        return select(number).where(matched, number >= first, number <= last)
+        matched = sa.column(INDEX, sa.Text).bool_op("MATCH")(query)
+        return sa.select(number).where(matched, number >= first, number <= last)
 
     @override
     def numbered(
-        self, number: ColumnElement[int], first: ColumnElement[int], last: ColumnElement[int]
-    ) -> ColumnElement[bool]:
+        self,
+        number: sa.ColumnElement[int],
+        first: sa.ColumnElement[int],
+        last: sa.ColumnElement[int],
+    ) -> sa.ColumnElement[bool]:
         return number.between(first, last)
 
     @override
-    def contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
-        return cast("ColumnElement[bool]", FUNCTIONS["contains_literal"](text, slot_of(term)))
+    def contains(self, text: sa.ColumnElement[str], term: Slot) -> sa.ColumnElement[bool]:
+        return cast("sa.ColumnElement[bool]", FUNCTIONS["contains_literal"](text, slot_of(term)))
 
 
 def _indexable(document: tuple[Stored, Stored]) -> tuple[Stored, str]:
@@ -107,13 +100,13 @@ def _indexable(document: tuple[Stored, Stored]) -> tuple[Stored, str]:
     return number, str(text).replace("\0", " ")
 
 
-def _query(search: BoundSearch) -> ColumnElement[str] | None:
+def _query(search: BoundSearch) -> sa.ColumnElement[str] | None:
     """The text of FTS5's query, built from the bound terms when the statement runs."""
     if isinstance(search, ContainsTerm):
         if search.negated or not search.indexed:
             return None
-        quoted = getattr(func, TRIGRAMS)(slot_of(search.term), constant(_TRIGRAMS))
-        return cast("ColumnElement[str]", quoted)
+        quoted = getattr(sa.func, TRIGRAMS)(slot_of(search.term), constant(_TRIGRAMS))
+        return cast("sa.ColumnElement[str]", quoted)
     parts = [_query(each) for each in search.operands]
     queries = [part for part in parts if part is not None]
     if not queries or (search.operator == "or" and len(queries) < len(parts)):
@@ -136,31 +129,26 @@ class SqliteBulkStatements(BulkStatements):
 
     @override
     def lookup(
-        self,
-        table: Table,
-        columns: Sequence[Column[str | int]],
-        names: Sequence[str],
-        conditions: Sequence[ColumnElement[bool]],
-        rows: int,
+        self, found: RowSelect, table: sa.Table, names: Sequence[str], rows: int
     ) -> Prepared:
         wanted = [
             [slot(row * len(names) + number) for number in range(len(names))] for row in range(rows)
         ]
         company = of_company(table)
         if len(names) == 1:
-            matched = and_(company, table.c[names[0]].in_([row[0] for row in wanted]))
+            matched = sa.and_(company, table.c[names[0]].in_([row[0] for row in wanted]))
         else:
             # with the company in each alternative, else SQLite does not use the index for it
-            matched = or_(
+            matched = sa.or_(
                 *(
-                    and_(
+                    sa.and_(
                         company,
                         *(table.c[name] == each for name, each in zip(names, row, strict=True)),
                     )
                     for row in wanted
                 )
             )
-        return prepare(select(*columns).where(matched, *conditions), self._compiler, (COMPANY,))
+        return prepare(found.where(matched), self._compiler, (COMPANY,))
 
     @override
     def lookup_values(

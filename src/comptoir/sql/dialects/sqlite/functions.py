@@ -6,19 +6,8 @@ functions replace them.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from sqlalchemy import (
-    ColumnElement,
-    Integer,
-    Text,
-    case,
-    cast,
-    func,
-    literal_column,
-    or_,
-    type_coerce,
-)
+import sqlalchemy as sa
 from sqlalchemy.sql.elements import AsBoolean, False_, Grouping, True_, UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
@@ -112,41 +101,42 @@ _ROUTINES: Mapping[FunctionName, Routine] = {
 }
 """The functions that SQLite does not have, or that have other results."""
 
-REGISTERED: Mapping[str, Routine] = MappingProxyType(
-    {
-        **{f"{PREFIX}{name}": routine for name, routine in _ROUTINES.items()},
-        TRIGRAMS: Routine(2, routines.trigrams),
-        f"{PREFIX}total_whole": Routine(2, routines.total(MOST_WHOLE, rows.BEYOND_BITS)),
-        f"{PREFIX}total_decimal": Routine(2, routines.total(MOST_DECIMAL, rows.BEYOND_DIGITS)),
-        f"{PREFIX}mean_whole": Routine(3, routines.mean_whole),
-        f"{PREFIX}mean_decimal": Routine(3, routines.mean_decimal),
-    }
-)
+REGISTERED: Mapping[str, Routine] = {
+    **{f"{PREFIX}{name}": routine for name, routine in _ROUTINES.items()},
+    TRIGRAMS: Routine(2, routines.trigrams),
+    f"{PREFIX}total_whole": Routine(2, routines.total(MOST_WHOLE, rows.BEYOND_BITS)),
+    f"{PREFIX}total_decimal": Routine(2, routines.total(MOST_DECIMAL, rows.BEYOND_DIGITS)),
+    f"{PREFIX}mean_whole": Routine(3, routines.mean_whole),
+    f"{PREFIX}mean_decimal": Routine(3, routines.mean_decimal),
+}
 """The functions that every connection registers, by their names in SQL."""
 
-REGISTERED_AGGREGATES: Mapping[str, Callable[[WideTotal], Stored | None]] = MappingProxyType(
-    {f"{PREFIX}sum_wide": WideTotal.sum, f"{PREFIX}average_wide": WideTotal.average}
-)
+REGISTERED_AGGREGATES: Mapping[str, Callable[[WideTotal], Stored | None]] = {
+    f"{PREFIX}sum_wide": WideTotal.sum,
+    f"{PREFIX}average_wide": WideTotal.average,
+}
 """The aggregate functions that every connection registers, over wide decimals."""
 
 
-def _endswith_literal(text: SqlValue, part: SqlValue) -> ColumnElement[bool]:
+def _endswith_literal(text: SqlValue, part: SqlValue) -> sa.ColumnElement[bool]:
     # substr from -0 is the whole text, which ends with the empty text too
-    return or_(func.length(part) == constant(0), func.substr(text, -func.length(part)) == part)
+    return sa.or_(
+        sa.func.length(part) == constant(0), sa.func.substr(text, -sa.func.length(part)) == part
+    )
 
 
 def _substring_literal(text: SqlValue, start: SqlValue, *length: SqlValue) -> SqlExpression:
     # substr uses only the lowest 32 bits of a number
-    first, *count = [func.min(each, constant(LONGEST_TEXT)) for each in (start, *length)]
-    return func.substr(text, first.op("+")(constant(1)), *count, type_=Text)
+    first, *count = [sa.func.min(each, constant(LONGEST_TEXT)) for each in (start, *length)]
+    return sa.func.substr(text, first.op("+")(constant(1)), *count, type_=sa.Text)
 
 
 def _part(start: int, length: int) -> Callable[[SqlValue], SqlExpression]:
-    return lambda text: cast(func.substr(text, constant(start), constant(length)), Integer)
+    return lambda text: sa.cast(sa.func.substr(text, constant(start), constant(length)), sa.Integer)
 
 
 def _text_part(start: int, length: int) -> Callable[[SqlValue], SqlExpression]:
-    return lambda text: func.substr(text, constant(start), constant(length), type_=Text)
+    return lambda text: sa.func.substr(text, constant(start), constant(length), type_=sa.Text)
 
 
 def _fraction(start: int) -> Callable[[SqlValue], SqlExpression]:
@@ -155,44 +145,46 @@ def _fraction(start: int) -> Callable[[SqlValue], SqlExpression]:
 
 
 def _bounded(number: SqlValue) -> SqlExpression:
-    return func.max(func.min(number, constant(_BEYOND_DECIMALS)), constant(-_BEYOND_DECIMALS))
+    return sa.func.max(sa.func.min(number, constant(_BEYOND_DECIMALS)), constant(-_BEYOND_DECIMALS))
 
 
 def _text_of_boolean(value: SqlValue) -> SqlExpression:
-    return case(
-        (value == constant(1), literal_column("'true'", Text)),
-        (value == constant(0), literal_column("'false'", Text)),
+    return sa.case(
+        (value == constant(1), sa.literal_column("'true'", sa.Text)),
+        (value == constant(0), sa.literal_column("'false'", sa.Text)),
     )
 
 
 def _as_number(condition: SqlExpression) -> SqlExpression:
     # SQLAlchemy writes a constant as `0 = 1`, without parentheses beside another operator
     is_constant = isinstance(condition, AsBoolean | True_ | False_)
-    return type_coerce(Grouping(condition) if is_constant else condition, Integer)
+    return sa.type_coerce(Grouping(condition) if is_constant else condition, sa.Integer)
 
 
 _NATIVE: FunctionTable = {
-    "contains_literal": lambda text, part: func.instr(text, part, type_=Integer) > constant(0),
+    "contains_literal": lambda text, part: (
+        sa.func.instr(text, part, type_=sa.Integer) > constant(0)
+    ),
     "startswith_literal": lambda text, part: (
-        func.substr(text, constant(1), func.length(part)) == part
+        sa.func.substr(text, constant(1), sa.func.length(part)) == part
     ),
     "endswith_literal": _endswith_literal,
-    "length": lambda text: func.length(text, type_=Integer),
+    "length": lambda text: sa.func.length(text, type_=sa.Integer),
     "concat": infix("||"),
-    "indexof_literal": lambda text, part: func.instr(text, part).op("-")(constant(1)),
+    "indexof_literal": lambda text, part: sa.func.instr(text, part).op("-")(constant(1)),
     "substring_literal": _substring_literal,
     **{name: _part(*bounds) for name, bounds in TIME_PARTS.items()},
     **{name: _fraction(start) for name, start in MILLISECONDS.items()},
     "date": _text_part(1, 10),
     "time": _text_part(12, 12),
-    "totaloffsetminutes": lambda instant: func.length(instant).op("*")(constant(0)),
+    "totaloffsetminutes": lambda instant: sa.func.length(instant).op("*")(constant(0)),
     "bounded": _bounded,
-    "text_of_whole": lambda number: cast(number, Text),
+    "text_of_whole": lambda number: sa.cast(number, sa.Text),
     "text_of_boolean": _text_of_boolean,
     "as_number": _as_number,
     "tied_to_row": lambda _, condition: condition,
     # no text or number equals a blob
-    "null_as_value": lambda value: func.coalesce(value, literal_column("x'00'")),
+    "null_as_value": lambda value: sa.func.coalesce(value, sa.literal_column("x'00'")),
 }
 
 
@@ -200,15 +192,17 @@ def _split_sums(values: SqlValue) -> tuple[SqlExpression, SqlExpression]:
     """The sums of the upper and of the lower bits of numbers, neither of which overflows."""
     upper = values.op(">>")(constant(SPLIT_AT))
     lower = values.op("&")(constant((1 << SPLIT_AT) - 1))
-    return func.sum(upper), func.sum(lower)
+    return sa.func.sum(upper), sa.func.sum(lower)
 
 
 def _sum(name: str) -> Callable[[SqlValue], SqlExpression]:
-    return lambda values: getattr(func, f"{PREFIX}{name}")(*_split_sums(values))
+    return lambda values: getattr(sa.func, f"{PREFIX}{name}")(*_split_sums(values))
 
 
 def _average(name: str) -> Callable[[SqlValue], SqlExpression]:
-    return lambda values: getattr(func, f"{PREFIX}{name}")(*_split_sums(values), func.count(values))
+    return lambda values: getattr(sa.func, f"{PREFIX}{name}")(
+        *_split_sums(values), sa.func.count(values)
+    )
 
 
 def _group_freely(column: SqlValue) -> SqlExpression:
@@ -220,21 +214,19 @@ _AGGREGATES: FunctionTable = {
     "unindexed": _group_freely,
     "sum_whole": _sum("total_whole"),
     "sum_decimal": _sum("total_decimal"),
-    "sum_wide": lambda values: func.comptoir_narrow(func.comptoir_sum_wide(values)),
+    "sum_wide": lambda values: sa.func.comptoir_narrow(sa.func.comptoir_sum_wide(values)),
     "average_whole": _average("mean_whole"),
     "average_decimal": _average("mean_decimal"),
-    "average_wide": func.comptoir_average_wide,
-    "min_wide": lambda values: func.comptoir_narrow(func.min(values)),
-    "max_wide": lambda values: func.comptoir_narrow(func.max(values)),
+    "average_wide": sa.func.comptoir_average_wide,
+    "min_wide": lambda values: sa.func.comptoir_narrow(sa.func.min(values)),
+    "max_wide": lambda values: sa.func.comptoir_narrow(sa.func.max(values)),
 }
 
 
-FUNCTIONS: FunctionTable = MappingProxyType(
-    {
-        **{name: getattr(func, f"{PREFIX}{name}") for name in _ROUTINES},
-        **COMMON_FUNCTIONS,
-        **_NATIVE,
-        **_AGGREGATES,
-    }
-)
+FUNCTIONS: FunctionTable = {
+    **{name: getattr(sa.func, f"{PREFIX}{name}") for name in _ROUTINES},
+    **COMMON_FUNCTIONS,
+    **_NATIVE,
+    **_AGGREGATES,
+}
 """The functions of SQLite, by their names in a plan."""

@@ -8,16 +8,7 @@ numbers are integers, Decimals are integers of hundred-thousandths, and wide dec
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
-from comptoir.edm.numbers import (
-    INT32,
-    INT64,
-    MOST_DECIMAL,
-    MOST_WHOLE,
-    SCALE,
-    UNIT,
-    WHOLE_DIGITS,
-    decimal_text,
-)
+from comptoir.edm import numbers
 from comptoir.edm.times import DAY, INSTANT, SECOND, duration_text
 from comptoir.edm.types import EdmError, PrimitiveType, Stored
 from comptoir.errors import refusal_rows as rows
@@ -62,7 +53,7 @@ def trigrams(term: str, most: int) -> str:
 def number_text(value: Stored) -> str:
     """The digits of a Decimal or wide decimal."""
     if isinstance(value, int):
-        return decimal_text(value)
+        return numbers.decimal_text(value)
     units = wide_units(value)
     whole, rest = divmod(abs(units), WIDE_UNIT)
     digits = f"{whole}.{rest:0{WIDE_SCALE}d}".rstrip("0").rstrip(".")
@@ -75,11 +66,11 @@ def _units(value: Stored) -> int:
 
 def _own_units(value: Stored) -> tuple[int, int]:
     """A Decimal or wide decimal in its own units, and the number 1 in these."""
-    return (value, UNIT) if isinstance(value, int) else (wide_units(value), WIDE_UNIT)
+    return (value, numbers.UNIT) if isinstance(value, int) else (wide_units(value), WIDE_UNIT)
 
 
 def _too_large(what: str) -> Refusal:
-    return rows.BEYOND_DIGITS(what=what, digits=WHOLE_DIGITS)
+    return rows.BEYOND_DIGITS(what=what, digits=numbers.WHOLE_DIGITS)
 
 
 def _by_zero(left: str, operator: str) -> Refusal:
@@ -117,7 +108,7 @@ def whole_operation(operator: str, compute: Callable[[int, int], int]) -> Callab
         if not right and operator in ("div", "mod"):
             raise _by_zero(str(left), operator)
         result = compute(left, right)
-        if abs(result) > MOST_WHOLE:
+        if abs(result) > numbers.MOST_WHOLE:
             raise rows.BEYOND_BITS(what=f"{left} {operator} {right}")
         return result
 
@@ -131,11 +122,11 @@ def decimal_operation(
 
     def run(left: int, right: int) -> int:
         if not right and operator == "mod":
-            raise _by_zero(decimal_text(left), operator)
+            raise _by_zero(numbers.decimal_text(left), operator)
         result = compute(left, right)
-        if abs(result) > MOST_DECIMAL:
-            second = str(right) if operator == "mul" else decimal_text(right)
-            raise _too_large(f"{decimal_text(left)} {operator} {second}")
+        if abs(result) > numbers.MOST_DECIMAL:
+            second = str(right) if operator == "mul" else numbers.decimal_text(right)
+            raise _too_large(f"{numbers.decimal_text(left)} {operator} {second}")
         return result
 
     return run
@@ -178,8 +169,8 @@ def div_decimal(left: Stored, right: Stored) -> int:
     divisor = _units(right)
     if not divisor:
         raise _by_zero(number_text(left), "div")
-    quotient = _nearest_even(_units(left) * UNIT, divisor)
-    if abs(quotient) > MOST_DECIMAL:
+    quotient = _nearest_even(_units(left) * numbers.UNIT, divisor)
+    if abs(quotient) > numbers.MOST_DECIMAL:
         raise _too_large(_operation_text(left, "div", right))
     return quotient
 
@@ -194,8 +185,8 @@ def rounding(compute: Callable[[int, int], int], name: str) -> Callable[[Stored]
     """A function that rounds a number to an integer by `compute`."""
 
     def run(value: Stored) -> int:
-        result = compute(*_own_units(value)) * UNIT
-        if abs(result) > MOST_DECIMAL:
+        result = compute(*_own_units(value)) * numbers.UNIT
+        if abs(result) > numbers.MOST_DECIMAL:
             raise _too_large(f"{name} of {number_text(value)}")
         return result
 
@@ -204,16 +195,16 @@ def rounding(compute: Callable[[int, int], int], name: str) -> Callable[[Stored]
 
 def scale_checked(value: int) -> int:
     """A whole number as a Decimal."""
-    if abs(value) > MOST_DECIMAL // UNIT:
-        raise rows.TOO_MANY_DIGITS(what=f"{value}", digits=WHOLE_DIGITS)
-    return value * UNIT
+    if abs(value) > numbers.MOST_DECIMAL // numbers.UNIT:
+        raise rows.TOO_MANY_DIGITS(what=f"{value}", digits=numbers.WHOLE_DIGITS)
+    return value * numbers.UNIT
 
 
 def narrow(value: Stored) -> int:
     """A number as a Decimal."""
     stored, rest = divmod(_units(value), FINER)
     if rest:
-        raise rows.TOO_MANY_DECIMALS(what=number_text(value), scale=SCALE)
+        raise rows.TOO_MANY_DECIMALS(what=number_text(value), scale=numbers.SCALE)
     return stored
 
 
@@ -223,7 +214,7 @@ def total(most: int, row: RefusalRow) -> Callable[[int, int], int]:
     def run(upper: int, lower: int) -> int:
         total = (upper << SPLIT_AT) + lower
         if abs(total) > most:
-            raise row(what="a sum", digits=WHOLE_DIGITS)
+            raise row(what="a sum", digits=numbers.WHOLE_DIGITS)
         return total
 
     return run
@@ -231,7 +222,7 @@ def total(most: int, row: RefusalRow) -> Callable[[int, int], int]:
 
 def _mean(total: int, count: int) -> int:
     mean = _nearest_even(total, count)
-    if abs(mean) > MOST_DECIMAL:
+    if abs(mean) > numbers.MOST_DECIMAL:
         raise _too_large("an average")
     return mean
 
@@ -243,7 +234,7 @@ def mean_decimal(upper: int, lower: int, count: int) -> int:
 
 def mean_whole(upper: int, lower: int, count: int) -> int:
     """The average of whole numbers, from the sums of both parts."""
-    return _mean(((upper << SPLIT_AT) + lower) * UNIT, count)
+    return _mean(((upper << SPLIT_AT) + lower) * numbers.UNIT, count)
 
 
 class WideTotal:
@@ -333,7 +324,7 @@ _instant_of_text = parsing(INSTANT)
 def rounded_decimal(value: str) -> int | None:
     """A wide decimal rounded to a Decimal; null where it does not fit."""
     stored = away(wide_units(value), FINER)
-    return stored if abs(stored) <= MOST_DECIMAL else None
+    return stored if abs(stored) <= numbers.MOST_DECIMAL else None
 
 
 def rounding_within(least: int, most: int) -> Callable[[Stored], int | None]:
@@ -351,7 +342,7 @@ def parsing_whole(least: int, most: int) -> Callable[[str], int | None]:
 
     def run(text: str) -> int | None:
         try:
-            number = int(INT64.from_key(text))
+            number = int(numbers.INT64.from_key(text))
         except EdmError:
             return None
         return number if least <= number <= most else None
@@ -361,4 +352,4 @@ def parsing_whole(least: int, most: int) -> Callable[[str], int | None]:
 
 def int32_of_whole(value: int) -> int | None:
     """A whole number; null outside 32 bits."""
-    return value if INT32.minimum <= value <= INT32.maximum else None
+    return value if numbers.INT32.minimum <= value <= numbers.INT32.maximum else None

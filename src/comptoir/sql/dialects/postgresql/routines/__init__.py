@@ -53,11 +53,9 @@ def routine_statements() -> tuple[str, ...]:
     """
     values = _values()
     return tuple(
-        [
-            _NAME.sub(lambda match: values[match[1]], statement)
-            for text in _templates()
-            for statement in _STATEMENT.findall(text)
-        ]
+        _NAME.sub(lambda match: values[match[1]], statement)
+        for text in _templates()
+        for statement in _STATEMENT.findall(text)
     )
 
 
