@@ -17,7 +17,7 @@ from comptoir.features.console import errors
 from comptoir.features.console.record_query import RecordQuery, query_of
 from comptoir.features.console.record_table import row_id
 from comptoir.features.console.values import Values, decoded, encoded
-from comptoir.features.console.visit import Visit, form_data
+from comptoir.features.console.visit import Visit, extended, form_data
 from comptoir.jsonvalue import Json
 from comptoir.request.headers import Headers, entity_tag
 from comptoir.response.records import decoded_opaque, key_in_path
@@ -40,6 +40,8 @@ LONGEST_BACK = 2_000
 
 NO_HEADERS: Headers = MappingProxyType({})
 
+_PAGE: Headers = {b"prefer": PREFER.encode()}
+
 _NO_METADATA = b"application/json;odata.metadata=none"
 
 _NUMBER = re.compile("[0-9]{1,18}")
@@ -54,9 +56,9 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class CollectionPage(msgspec.Struct, frozen=True):
-    """A page of records, and the service's link to the next one, which may be empty."""
+    """The values of a page of records, and the service's link to the next one, or blank."""
 
-    records: list[Version]
+    records: list[Values]
     next_link: str
 
 
@@ -108,8 +110,7 @@ class CompanyRecords:
 
     async def document(self, entity_set: EntitySet, query: str) -> bytes:
         """A page of a collection as JSON, as clients receive it."""
-        headers = {b"prefer": PREFER.encode()}
-        return await self._sent("GET", self.path(entity_set), query, headers=headers)
+        return await self._sent("GET", self.path(entity_set), query, headers=_PAGE)
 
     async def long_page(self, entity_set: EntitySet, query: str) -> bytes | Pieces:
         """The longest page of a collection, as JSON without metadata, and maybe in pieces."""
@@ -119,9 +120,7 @@ class CompanyRecords:
 
     async def page(self, entity_set: EntitySet, query: str) -> CollectionPage:
         """A page of a collection."""
-        document = decoded(await self.document(entity_set, query))
-        rows = cast("list[dict[str, Json]]", document["value"])
-        return CollectionPage(list(map(_version, rows)), str(document.get("@odata.nextLink", "")))
+        return await self._page(self.path(entity_set), query)
 
     async def count(self, entity_set: EntitySet, query: RecordQuery) -> str:
         """The number of all records of a query, in words; blank if that takes long."""
@@ -146,13 +145,13 @@ class CompanyRecords:
         """A record without its secrets as JSON, as clients receive it."""
         return await self._sent("GET", self.path(entity_set, key), _without_secrets(entity_set))
 
-    async def first(self, entity_set: EntitySet, condition: str) -> Version | None:
+    async def first(self, entity_set: EntitySet, condition: str) -> Values | None:
         """The first record that meets a condition, without secrets."""
         return next(iter(await self.matching(entity_set, condition, 1)), None)
 
     async def matching(
         self, entity_set: EntitySet, condition: str, most: int = PAGE_SIZE
-    ) -> list[Version]:
+    ) -> list[Values]:
         """The first records that meet a condition, without secrets; `PAGE_SIZE` at most."""
         query = f"$filter={quote(condition)}&$top={most}&{_without_secrets(entity_set)}"
         return (await self.page(entity_set, query)).records
@@ -175,10 +174,8 @@ class CompanyRecords:
     async def changes(self, **options: str) -> ChangePage:
         """A page of the company's change log, with options such as `entitySet` and `from`."""
         path, query = f"{self._company_path()}/changes", urlencode(options)
-        headers = {b"prefer": PREFER.encode()}
-        document = decoded(await self._sent("GET", path, query, headers=headers))
-        items = cast("list[dict[str, Json]]", document["value"])
-        return ChangePage(list(map(_line, items)), str(document.get("@odata.nextLink", "")))
+        page = await self._page(path, query)
+        return ChangePage(list(map(_line, page.records)), page.next_link)
 
     async def change(self, entity_set: EntitySet, key: str, number: int) -> ChangeLine:
         """The change of a record that has a number."""
@@ -202,6 +199,12 @@ class CompanyRecords:
         if not company_id:
             raise errors.NO_COMPANY()
         return f"/companies({company_id})"
+
+    async def _page(self, path: str, query: str) -> CollectionPage:
+        headers = {**_PAGE, b"accept": _NO_METADATA}
+        document = decoded(await self._sent("GET", path, query, headers=headers))
+        link = str(document.get("@odata.nextLink", ""))
+        return CollectionPage(cast("list[Values]", document["value"]), link)
 
     async def _sent(
         self,
@@ -230,7 +233,7 @@ class CompanyRecords:
             raise
 
 
-def _line(item: dict[str, Json]) -> ChangeLine:
+def _line(item: Values) -> ChangeLine:
     return ChangeLine(
         number=cast("int", item["number"]),
         at=str(item["at"]),
@@ -248,9 +251,9 @@ def company_of(visit: Visit) -> str:
     return "" if visit.company is None else visit.company.id
 
 
-def key_of(entity_set: EntitySet, version: Version) -> str:
+def key_of(entity_set: EntitySet, values: Values) -> str:
     """The key of a record, as in `CompanyRecords.path`."""
-    return str(version.values[entity_set.type.key])
+    return str(values[entity_set.type.key])
 
 
 def change_number(entity_set: EntitySet, tag: str) -> int | None:
@@ -315,8 +318,7 @@ def page_url(
     back = visit.query.text(BACK) if rest.startswith("/record") else ""
     fields = {"company": company_of(visit), BACK: back, **fields}
     address = visit.url(f"{CONSOLE}/records/{entity_set.name}{rest}", **fields)
-    more = "" if query is None else query.address()
-    return f"{address}{'&' if '?' in address else '?'}{more}" if more else address
+    return address if query is None else extended(address, query.address())
 
 
 def list_url(visit: Visit, entity_set: EntitySet, **fields: str) -> str:

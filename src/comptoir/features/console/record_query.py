@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import msgspec
 
@@ -13,7 +13,7 @@ from comptoir.edm.types import Guid
 from comptoir.errors.refusal import Refusal
 from comptoir.features.console.captions import caption
 from comptoir.features.console.values import Values, shown
-from comptoir.features.console.visit import FormData
+from comptoir.features.console.visit import FormData, fields_text
 
 SHOWN_COLUMNS = 6
 """Columns of a table for which nobody has chosen any, besides the time of the last change."""
@@ -79,17 +79,15 @@ class RecordQuery(msgspec.Struct, frozen=True):
 
     def address(self) -> str:
         """The query string by which the console shows the same page."""
-        return urlencode(self.fields)
+        return fields_text(self.fields)
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """The fields of `address`."""
-        texts = [
-            (each, getattr(self, each)) for each in ("filter", "search", "orderby", "skiptoken")
-        ]
-        given = [(name, text) for name, text in texts if text]
-        given += [("column", each) for each in self.columns]
-        return [*given, ("skip", str(self.skip))] if self.skip else given
+        """The fields of `address`, some of which are blank."""
+        columns = [("column", each) for each in self.columns]
+        place = [("skiptoken", self.skiptoken), ("skip", str(self.skip or ""))]
+        typed = [("filter", self.filter), ("search", self.search), ("orderby", self.orderby)]
+        return [*typed, *columns, *place]
 
     def first(self, **changes: str) -> "RecordQuery":
         """The first page of the same query, or of another one."""

@@ -10,9 +10,9 @@ from markupsafe import Markup
 
 from comptoir.edm.model import EntityType, Property
 from comptoir.edm.types import EnumText
-from comptoir.features.console.record_form import LONGEST_SHORT, short, text_of
+from comptoir.features.console.record_form import LONGEST_SHORT, short
 from comptoir.features.console.record_query import TableColumn, condition_of
-from comptoir.features.console.values import BLANK, Values, presented
+from comptoir.features.console.values import BLANK, Values, presented, shown
 from comptoir.jsonvalue import Json
 
 _PLAIN = re.compile("[0-9A-Za-z-]+")
@@ -36,8 +36,10 @@ def table_rows(
         return Markup()
     first, *others = [(entity_type.by_name[each.name], each) for each in columns]
     keys = [str(row[entity_type.key]) for row in rows]
-    names = [text_of(first[0], row).strip() for row in rows]
-    names = [short(name or key) for name, key in zip(names, keys, strict=True)]
+    names = [
+        short(shown(first[0], row[first[0].name]).strip() or key)
+        for row, key in zip(rows, keys, strict=True)
+    ]
     begin = f'"><th scope="row" role="rowheader"{_NUMBER if first[1].is_number else ""}><a href="'
     begin += escape(record_page)
     heads = [

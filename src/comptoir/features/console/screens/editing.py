@@ -291,7 +291,7 @@ class _Editor:
         return TemplatePage(template, f"{type_name} {name}", common | context, status)
 
     def _redirect(self, what: str, version: Version) -> Redirect:
-        key, number = key_of(self._set, version), change_number(self._set, version.tag)
+        key, number = key_of(self._set, version.values), change_number(self._set, version.tag)
         change = "" if number is None else str(number)
         address = page_url(self._visit, self._set, "/record", key=key, done=what, change=change)
         return Redirect(address)

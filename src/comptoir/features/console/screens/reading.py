@@ -122,7 +122,7 @@ async def _named(
             if other is not None:
                 key = key_of(each.target, other)
                 address = page_url(visit, each.target, "/record", key=key, back="")
-                name = record_title(each.target.type, other.values)
+                name = record_title(each.target.type, other)
                 found[each.property] = NamedRecord(name, address)
     return found
 
