@@ -58,10 +58,15 @@ def shown(answer: httpx.Response) -> list[str]:
     return [unescape(each) for each in names]
 
 
+def in_ascii(markup: str) -> str:
+    """Markup with references to all other characters, as rows of tables have them."""
+    return markup.encode("ascii", "xmlcharrefreplace").decode()
+
+
 def link(answer: httpx.Response, label: str) -> str:
     """The address to which a link that begins with this text leads."""
-    text = re.escape(escape(label))
-    before = re.split(f">(?:<bdi>)?{text}(?=(?:</bdi>)?</a>| <span)", answer.text)[0]
+    text = re.escape(in_ascii(escape(label)))
+    before = re.split(f">(?:<bdi>)?{text}(?=(?:</bdi>)?</a>| <span)", in_ascii(answer.text))[0]
     return unescape(before.rpartition('href="')[2].partition('"')[0])
 
 
@@ -204,7 +209,7 @@ def rows_of(answer: httpx.Response) -> list[list[str]]:
 
 def place_of(answer: httpx.Response) -> str:
     """The numbers of the records of a page among all of them."""
-    found = re.search(r'aria-label="Pages">\s*<span>(.*?)</span>', answer.text)
+    found = re.search(r'aria-label="Pages">\s*<span>(.*?)</span>', text_of(answer))
     assert found is not None
     return found[1]
 

@@ -26,6 +26,7 @@ from comptoir.features.console.record_query import (
     columns,
     examples,
     heading,
+    is_searched,
     query_error,
     query_of,
     shown_names,
@@ -88,7 +89,8 @@ async def browse(visit: Visit) -> Answer:
     record_page = page_url(
         visit, entity_set, "/record", back=back if len(back) <= LONGEST_BACK else ""
     )
-    unsupported = visit.backend.settings.behaviour.queries.unsupported
+    settings = visit.backend.settings
+    unsupported = settings.behaviour.queries.unsupported
     context = {
         "entity_set": entity_set,
         "query": query,
@@ -111,11 +113,11 @@ async def browse(visit: Visit) -> Answer:
         "previous_page": page_of(query.before(PAGE_SIZE)) if query.skip else "",
         "next_page": next_page,
         "all_page": page_of(RecordQuery(columns=query.columns)),
-        "searches": "$search" not in unsupported and bool(entity_type.searched),
+        "searches": "$search" not in unsupported and is_searched(entity_type),
         "creates": not entity_set.read_only and visit.may(ConsoleRole.EDITOR),
         "new_page": page_url(visit, entity_set, "/new"),
         "request": f"{path}?{options}",
-        "curl": curl("GET", records.url(path, options), {"Prefer": PREFER}),
+        "curl": curl("GET", f"{settings.base_url}{path}?{options}", {"Prefer": PREFER}),
         "document": page_url(visit, entity_set, "/json", query=query),
         "spreadsheet": page_url(visit, entity_set, "/csv", query=first),
         "done": reading.done(visit),
