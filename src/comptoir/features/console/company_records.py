@@ -1,7 +1,6 @@
 """The records of a company, through the service that clients use, and the URLs of their pages."""
 
 import asyncio
-import re
 from contextlib import suppress
 from types import MappingProxyType
 from typing import cast
@@ -43,9 +42,6 @@ NO_HEADERS: Headers = MappingProxyType({})
 _PAGE: Headers = {b"prefer": PREFER.encode()}
 
 _NO_METADATA = b"application/json;odata.metadata=none"
-
-_NUMBER = re.compile("[0-9]{1,18}")
-"""The number of a change, which a 64-bit integer holds."""
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -103,10 +99,6 @@ class CompanyRecords:
             # a key without its name would restrict the collection
             part = f"({declared.name}={part[1:]}"
         return path + part
-
-    def url(self, path: str, query: str) -> str:
-        """The complete URL of a path."""
-        return f"{self._visit.backend.settings.base_url}{path}?{query}"
 
     async def document(self, entity_set: EntitySet, query: str) -> bytes:
         """A page of a collection as JSON, as clients receive it."""
@@ -267,8 +259,8 @@ def change_number(entity_set: EntitySet, tag: str) -> int | None:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text may be the number of a change."""
-    return _NUMBER.fullmatch(text) is not None
+    """Whether a text may be the number of a change, which a 64-bit integer holds."""
+    return text.isascii() and text.isdigit() and len(text) <= 18
 
 
 def _if_match(tag: str) -> Headers:
