@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from typing import TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote
 
 import msgspec
 
@@ -170,9 +170,9 @@ async def listed_companies(
     backend: Backend, principal: Principal, condition: str = ""
 ) -> Sequence[CompanyChoice]:
     """The companies that a user may choose, by name; raises `Refusal` as the API does."""
-    options = {"$orderby": "name", "$top": str(MOST_CHOICES)}
+    query = f"$orderby=name&$top={MOST_CHOICES}"
     if condition:
-        options["$filter"] = condition
+        query += f"&$filter={quote(condition)}"
     path = f"/{backend.model.companies.name}"
-    response = await backend.answer(principal, "GET", path, urlencode(options))
+    response = await backend.answer(principal, "GET", path, query)
     return msgspec.json.decode(await whole_body(response), type=_List).value

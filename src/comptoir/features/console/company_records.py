@@ -137,10 +137,6 @@ class CompanyRecords:
         """A record without its secrets as JSON, as clients receive it."""
         return await self._sent("GET", self.path(entity_set, key), _without_secrets(entity_set))
 
-    async def first(self, entity_set: EntitySet, condition: str) -> Values | None:
-        """The first record that meets a condition, without secrets."""
-        return next(iter(await self.matching(entity_set, condition, 1)), None)
-
     async def matching(
         self, entity_set: EntitySet, condition: str, most: int = PAGE_SIZE
     ) -> list[Values]:

@@ -110,8 +110,7 @@ async def _named(visit: Visit, entity_set: EntitySet, version: Version) -> Mappi
             continue
         # the value is shown even if what it names is not
         with suppress(Refusal):
-            other = await records.first(each.target, condition)
-            if other is not None:
+            for other in await records.matching(each.target, condition, 1):
                 key = key_of(each.target, other)
                 address = page_url(visit, each.target, "/record", key=key, back="")
                 name = record_title(each.target.type, other)
