@@ -63,16 +63,16 @@ def console(kernel: Kernel, figures: Figures) -> ASGIApp:
     entrance = ScreenRouter(backend)
     login, outside = LoginPage(backend), IssuerLogin(backend)
     routes = [
-        Route(LOGIN, login.show, methods=["GET"]),
-        Route(LOGIN, login.enter, methods=["POST"]),
-        Route(ISSUER, outside.leave, methods=["GET"]),
-        Route(f"{ISSUER}/back", outside.come_back, methods=["GET"]),
-        *_static_routes(),
         *[
             entrance.route(screen, endpoint)
             for screen in entrance.screens
             for endpoint in screen.endpoints
         ],
+        Route(LOGIN, login.show, methods=["GET"]),
+        Route(LOGIN, login.enter, methods=["POST"]),
+        Route(ISSUER, outside.leave, methods=["GET"]),
+        Route(f"{ISSUER}/back", outside.come_back, methods=["GET"]),
+        *_static_routes(),
     ]
     application = Starlette(
         routes=routes,
