@@ -32,10 +32,9 @@ class Listing:
         self._service, self._seconds = bench.partners_service, bench.seconds
         company, folder = bench.partners.company.id, bench.folder
         path = f"{bench.partners.path}/{CONTACTS}?$orderby=number"
-        session = _logged_in(self._service, bench.partners.settings)
-        self._list = scenario(
-            folder / "list", [f"/console/records/{CONTACTS}?company={company}"], session
-        )
+        shown = f"/console/records/{CONTACTS}?company={company}"
+        session = _logged_in(self._service, bench.partners.settings, shown)
+        self._list = scenario(folder / "list", [shown], session)
         counted = {**bench.headers, **paged(SHOWN)}
         self._page = scenario(folder / "counted page", [f"{path}&$count=true"], counted)
         self._file = scenario(
@@ -85,8 +84,8 @@ def _first_byte(server: Server, asked: Scenario) -> float:
     return seconds
 
 
-def _logged_in(server: Server, settings: Settings) -> Mapping[str, str]:
-    """The headers of somebody who has logged in to the console."""
+def _logged_in(server: Server, settings: Settings, path: str) -> Mapping[str, str]:
+    """The headers of a browser that has logged in to the console and then shown a page."""
     command = [program_beside("comptoir"), "console", "--database", settings.database]
     command += ["--port", str(urlsplit(server.url).port)]
     link = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
@@ -97,7 +96,16 @@ def _logged_in(server: Server, settings: Settings) -> Mapping[str, str]:
             "Sec-Fetch-Site": "same-origin",
         }
         connection.request("POST", "/console/login", fields, headers)
-        cookie = connection.getresponse().getheader("Set-Cookie")
-    if cookie is None:
-        raise SetupError("the console accepts no code")
-    return {"Cookie": cookie.partition(";")[0]}
+        session = _cookie(connection)
+        if not session:
+            raise SetupError("the console accepts no code")
+        connection.request("GET", path, headers={"Cookie": session})
+        # that of the company, which the console remembers
+        return {"Cookie": f"{session}; {_cookie(connection)}"}
+
+
+def _cookie(connection: HTTPConnection) -> str:
+    """The cookie that the next response sets, blank without one."""
+    with connection.getresponse() as answer:
+        answer.read()
+        return answer.getheader("Set-Cookie", "").partition(";")[0]

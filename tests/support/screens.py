@@ -24,6 +24,7 @@ SCREENS = (
     Shown("/console/requests?company={company}"),
     Shown("/console/records?company={company}"),
     Shown("/console/records/contactsExt?company={company}&filter=city ne ''&orderby=number desc"),
+    Shown("/console/records/contactsExt/columns?company={company}&filter=city ne ''"),
     Shown(f"/console/records/customersExt/record?{_CUSTOMER}"),
     Shown(f"/console/records/contactsExt/record?{_CONTACT}"),
     Shown("/console/records/unitsOfMeasureExt/new?company={company}", ConsoleRole.EDITOR),

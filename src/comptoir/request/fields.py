@@ -6,6 +6,7 @@ by quotes and parentheses, and have their own parsers.
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
@@ -19,6 +20,7 @@ from comptoir.request.expression.reader import OptionReader
 from comptoir.request.expression.tree import Syntax
 from comptoir.request.headers import lowered
 from comptoir.request.options import (
+    CACHED_LONG_QUERIES,
     NO_OPTIONS,
     VALUE_READERS,
     QueryOptions,
@@ -48,6 +50,7 @@ class SelectItem(Syntax, frozen=True):
         return self.path == ("*",)
 
 
+@lru_cache(CACHED_LONG_QUERIES)
 def parse_select(text: str) -> tuple[SelectItem, ...]:
     """The items of a percent-decoded `$select`, at least one; they may be equal.
 

@@ -173,6 +173,7 @@ class RecordWriter:
                 self._converted.append((number, to_wire))
         self._key_column = entity_type.column_of[entity_type.key]
         self._end = len(written) + 1
+        self._is_bare = self._whole and not (control or links or self._converted)
         self._key_quoted = entity_type.key_property.type.quoted
 
     def key(self, row: Row) -> Stored:
@@ -229,6 +230,8 @@ class RecordWriter:
     ) -> list[msgspec.Struct]:
         """Records of a collection, ready to be encoded."""
         shape, values, control = self._listed, self._values, self._control
+        if self._is_bare and not extras:
+            return [shape(*row[1 : self._end]) for row in rows]
         if not extras and not self._linked:
             return [shape(*control(company, row), *values(row)) for row in rows]
         return [

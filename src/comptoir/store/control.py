@@ -8,6 +8,7 @@ transaction adds what was done to the audit log.
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
@@ -39,7 +40,7 @@ from comptoir.errors.messages import quoted, suggestion
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import KEY_EXISTS
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import Query, Steps, prepare_insert, query_of
+from comptoir.sql.prepared import Query, Steps, prepare, prepare_insert, query_of
 from comptoir.sql.tables import (
     ASSERTIONS,
     AUDIT,
@@ -62,9 +63,12 @@ READ_SECONDS = 5.0
 ENDED_AT_ONCE = 100
 """The most ended assertions that are deleted when one is added."""
 
+_VERSION = select(CONTROL.c.version)
 _LAST_AUDITED = select(func.coalesce(func.max(AUDIT.c.number), 0))
 
 T = TypeVar("T")
+
+_prepared = lru_cache(prepare)
 
 _ALL = "*"
 """The stored names of what may access all companies, or has no roles."""
@@ -97,6 +101,11 @@ class ControlStore:
         """The rows of a statement over the control tables."""
         return await self._fetch(self.query(statement))
 
+    async def find(self, statement: ClauseElement, **values: Stored) -> list[Row]:
+        """The rows of a constant statement with named values, which is compiled once."""
+        prepared = _prepared(statement, self._dialect, tuple(values))
+        return await self._fetch(prepared.query(*values.values()))
+
     def drop(self, table: Table, **values: Stored) -> Query:
         """Delete the rows with these values."""
         return self.query(delete(table).where(*[table.c[each] == values[each] for each in values]))
@@ -111,7 +120,7 @@ class ControlStore:
 
     async def version(self) -> int:
         """The version of the control tables."""
-        return _number(await self.fetch(select(CONTROL.c.version)))
+        return _number(await self.find(_VERSION))
 
     async def load(self) -> RegistrySnapshot:
         """All that is known, in the version that is read first or a later one.

@@ -16,7 +16,6 @@ from comptoir.auth.records import ConsoleRole
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend, CompanyChoice, company_choices
-from comptoir.features.console.code_flow import CodeFlow
 from comptoir.features.console.figures import Figures
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage, respond
 from comptoir.features.console.guards import ORIGIN, UNLOGGED, Guards
@@ -60,32 +59,20 @@ _MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg
 
 def console(kernel: Kernel, figures: Figures) -> ASGIApp:
     """The application at `/console`."""
-    flow = CodeFlow(kernel.registry, kernel.post_form, kernel.issuers)
-    backend = Backend(
-        kernel.settings,
-        kernel.model,
-        kernel.service,
-        kernel.features,
-        kernel.routes,
-        kernel.store,
-        figures,
-        kernel.failures,
-        kernel.keys,
-        flow,
-    )
+    backend = Backend(kernel, figures)
     entrance = ScreenRouter(backend)
     login, outside = LoginPage(backend), IssuerLogin(backend)
     routes = [
-        Route(LOGIN, login.show, methods=["GET"]),
-        Route(LOGIN, login.enter, methods=["POST"]),
-        Route(ISSUER, outside.leave, methods=["GET"]),
-        Route(f"{ISSUER}/back", outside.come_back, methods=["GET"]),
-        *_static_routes(),
         *[
             entrance.route(screen, endpoint)
             for screen in entrance.screens
             for endpoint in screen.endpoints
         ],
+        Route(LOGIN, login.show, methods=["GET"]),
+        Route(LOGIN, login.enter, methods=["POST"]),
+        Route(ISSUER, outside.leave, methods=["GET"]),
+        Route(f"{ISSUER}/back", outside.come_back, methods=["GET"]),
+        *_static_routes(),
     ]
     application = Starlette(
         routes=routes,
@@ -130,7 +117,7 @@ class ScreenRouter:
     ) -> Visit:
         exchange: Exchange = request.scope["exchange"]
         exchange.subject = session.login.by
-        query = form_data(request.url.query)
+        query = form_data(request.scope["query_string"].decode("latin-1"))
         companies: Sequence[CompanyChoice] = ()
         company = None
         if screen.has_companies or query.has("company"):

@@ -3,30 +3,24 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote
 
 import msgspec
 
-from comptoir.auth.failures import Failures
-from comptoir.auth.keys import KeyFolder
 from comptoir.auth.roles import Principal
-from comptoir.config import Settings
-from comptoir.edm.model import Model
 from comptoir.edm.types import is_guid
 from comptoir.features.console import ConsoleSettings
 from comptoir.features.console.code_flow import CodeFlow
 from comptoir.features.console.figures import Figures
 from comptoir.features.console.logins import Logins, SessionPolicy
 from comptoir.http.exchange import check_body_coding
-from comptoir.http.feature import Feature
-from comptoir.http.routes import RequestTarget, Routes
+from comptoir.http.feature import Kernel
+from comptoir.http.routes import RequestTarget
 from comptoir.request.headers import Headers, access, check_isolation, check_versions
 from comptoir.response.response import Response, Root, whole_body
-from comptoir.service import Request, Service
-from comptoir.store.control import ControlStore
-from comptoir.store.store import Store, always_connected
+from comptoir.service import Request
+from comptoir.store.store import always_connected
 
 F = TypeVar("F")
 
@@ -34,35 +28,32 @@ QUICK_SECONDS = 2.0
 """Seconds that a page waits for what it can be shown without."""
 
 
-@dataclass(frozen=True, slots=True)
 class Backend:
     """The parts of the service that screens use.
 
-    `routes` are the addresses of the API. `figures` has the figures of the last minutes. `failures`
-    leads wrong codes to the audit log. `keys` are those that sign and verify tokens. `code_flow`
-    lets users log in through outside issuers.
+    `figures` has the figures of the last minutes. `failures` leads wrong codes to the audit log.
+    `control` has clients, roles, issuers and the audit log, and `logins` the sessions with the
+    codes that begin them, for the time of `terms`. `code_flow` lets users log in through outside
+    issuers.
     """
 
-    settings: Settings
-    model: Model
-    service: Service
-    features: Sequence[Feature]
-    routes: Routes
-    store: Store
-    figures: Figures
-    failures: Failures
-    keys: KeyFolder
-    code_flow: CodeFlow
-
-    @property
-    def control(self) -> ControlStore:
-        """Clients, roles, issuers and the audit log."""
-        return self.store.control
-
-    @property
-    def logins(self) -> Logins:
-        """The sessions, and the codes that begin them."""
-        return Logins(self.store.control)
+    def __init__(self, kernel: Kernel, figures: Figures) -> None:
+        self.settings = kernel.settings
+        self.model = kernel.model
+        self.features = kernel.features
+        self.routes = kernel.routes
+        self.store = kernel.store
+        self.figures = figures
+        self.failures = kernel.failures
+        self.keys = kernel.keys
+        self.control = kernel.store.control
+        self.logins = Logins(self.control)
+        own = self.settings.of(ConsoleSettings)
+        self.terms = SessionPolicy(int(own.console_idle_seconds), int(own.console_session_seconds))
+        self.code_flow = CodeFlow(kernel.registry, kernel.post_form, kernel.issuers)
+        self._handle = kernel.service.handle
+        self._root = Root(self.settings.base_url)
+        self._isolates = self.settings.behaviour.batches.snapshot
 
     def feature(self, kind: type[F]) -> F:
         """The part of the service of a type; raises `LookupError` without one."""
@@ -70,12 +61,6 @@ class Backend:
             if isinstance(each, kind):
                 return each
         raise LookupError(f"the service has no {kind.__name__}")
-
-    @property
-    def terms(self) -> SessionPolicy:
-        """The duration of sessions."""
-        own = self.settings.of(ConsoleSettings)
-        return SessionPolicy(int(own.console_idle_seconds), int(own.console_session_seconds))
 
     @property
     def now(self) -> int:
@@ -95,7 +80,7 @@ class Backend:
 
         `path` is percent-encoded and begins after the base URL, as in `/companies`.
         """
-        place = RequestTarget(Root(self.settings.base_url), path, query, headers or {})
+        place = RequestTarget(self._root, path, query, headers or {})
         return await self.answer_at(principal, method, place, body)
 
     async def with_company_id(
@@ -114,7 +99,7 @@ class Backend:
     ) -> Response:
         """The response to a request at any address; raises `Refusal` as the API does."""
         check_versions(place.headers)
-        if not self.settings.behaviour.batches.snapshot:
+        if not self._isolates:
             check_isolation(place.headers)
 
         async def read_body() -> bytes:
@@ -133,7 +118,7 @@ class Backend:
             access=access(place.headers),
         )
         async with asyncio.timeout(self.settings.request_seconds):
-            return await self.service.handle(request)
+            return await self._handle(request)
 
 
 MOST_CHOICES = 200
@@ -185,9 +170,9 @@ async def listed_companies(
     backend: Backend, principal: Principal, condition: str = ""
 ) -> Sequence[CompanyChoice]:
     """The companies that a user may choose, by name; raises `Refusal` as the API does."""
-    options = {"$select": "id,name", "$orderby": "name", "$top": str(MOST_CHOICES)}
+    query = f"$orderby=name&$top={MOST_CHOICES}"
     if condition:
-        options["$filter"] = condition
+        query += f"&$filter={quote(condition)}"
     path = f"/{backend.model.companies.name}"
-    response = await backend.answer(principal, "GET", path, urlencode(options))
+    response = await backend.answer(principal, "GET", path, query)
     return msgspec.json.decode(await whole_body(response), type=_List).value

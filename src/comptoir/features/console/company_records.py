@@ -1,7 +1,6 @@
 """The records of a company, through the service that clients use, and the URLs of their pages."""
 
 import asyncio
-import re
 from contextlib import suppress
 from types import MappingProxyType
 from typing import cast
@@ -17,7 +16,7 @@ from comptoir.features.console import errors
 from comptoir.features.console.record_query import RecordQuery, query_of
 from comptoir.features.console.record_table import row_id
 from comptoir.features.console.values import Values, decoded, encoded
-from comptoir.features.console.visit import Visit, form_data
+from comptoir.features.console.visit import Visit, extended, form_data
 from comptoir.jsonvalue import Json
 from comptoir.request.headers import Headers, entity_tag
 from comptoir.response.records import decoded_opaque, key_in_path
@@ -40,10 +39,9 @@ LONGEST_BACK = 2_000
 
 NO_HEADERS: Headers = MappingProxyType({})
 
-_NO_METADATA = b"application/json;odata.metadata=none"
+_PAGE: Headers = {b"prefer": PREFER.encode()}
 
-_NUMBER = re.compile("[0-9]{1,18}")
-"""The number of a change, which a 64-bit integer holds."""
+_NO_METADATA = b"application/json;odata.metadata=none"
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -54,9 +52,9 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class CollectionPage(msgspec.Struct, frozen=True):
-    """A page of records, and the service's link to the next one, which may be empty."""
+    """The values of a page of records, and the service's link to the next one, or blank."""
 
-    records: list[Version]
+    records: list[Values]
     next_link: str
 
 
@@ -102,14 +100,9 @@ class CompanyRecords:
             part = f"({declared.name}={part[1:]}"
         return path + part
 
-    def url(self, path: str, query: str) -> str:
-        """The complete URL of a path."""
-        return f"{self._visit.backend.settings.base_url}{path}?{query}"
-
     async def document(self, entity_set: EntitySet, query: str) -> bytes:
         """A page of a collection as JSON, as clients receive it."""
-        headers = {b"prefer": PREFER.encode()}
-        return await self._sent("GET", self.path(entity_set), query, headers=headers)
+        return await self._sent("GET", self.path(entity_set), query, headers=_PAGE)
 
     async def long_page(self, entity_set: EntitySet, query: str) -> bytes | Pieces:
         """The longest page of a collection, as JSON without metadata, and maybe in pieces."""
@@ -119,9 +112,7 @@ class CompanyRecords:
 
     async def page(self, entity_set: EntitySet, query: str) -> CollectionPage:
         """A page of a collection."""
-        document = decoded(await self.document(entity_set, query))
-        rows = cast("list[dict[str, Json]]", document["value"])
-        return CollectionPage(list(map(_version, rows)), str(document.get("@odata.nextLink", "")))
+        return await self._page(self.path(entity_set), query)
 
     async def count(self, entity_set: EntitySet, query: RecordQuery) -> str:
         """The number of all records of a query, in words; blank if that takes long."""
@@ -146,13 +137,9 @@ class CompanyRecords:
         """A record without its secrets as JSON, as clients receive it."""
         return await self._sent("GET", self.path(entity_set, key), _without_secrets(entity_set))
 
-    async def first(self, entity_set: EntitySet, condition: str) -> Version | None:
-        """The first record that meets a condition, without secrets."""
-        return next(iter(await self.matching(entity_set, condition, 1)), None)
-
     async def matching(
         self, entity_set: EntitySet, condition: str, most: int = PAGE_SIZE
-    ) -> list[Version]:
+    ) -> list[Values]:
         """The first records that meet a condition, without secrets; `PAGE_SIZE` at most."""
         query = f"$filter={quote(condition)}&$top={most}&{_without_secrets(entity_set)}"
         return (await self.page(entity_set, query)).records
@@ -175,10 +162,8 @@ class CompanyRecords:
     async def changes(self, **options: str) -> ChangePage:
         """A page of the company's change log, with options such as `entitySet` and `from`."""
         path, query = f"{self._company_path()}/changes", urlencode(options)
-        headers = {b"prefer": PREFER.encode()}
-        document = decoded(await self._sent("GET", path, query, headers=headers))
-        items = cast("list[dict[str, Json]]", document["value"])
-        return ChangePage(list(map(_line, items)), str(document.get("@odata.nextLink", "")))
+        page = await self._page(path, query)
+        return ChangePage(list(map(_line, page.records)), page.next_link)
 
     async def change(self, entity_set: EntitySet, key: str, number: int) -> ChangeLine:
         """The change of a record that has a number."""
@@ -202,6 +187,12 @@ class CompanyRecords:
         if not company_id:
             raise errors.NO_COMPANY()
         return f"/companies({company_id})"
+
+    async def _page(self, path: str, query: str) -> CollectionPage:
+        headers = {**_PAGE, b"accept": _NO_METADATA}
+        document = decoded(await self._sent("GET", path, query, headers=headers))
+        link = str(document.get("@odata.nextLink", ""))
+        return CollectionPage(cast("list[Values]", document["value"]), link)
 
     async def _sent(
         self,
@@ -230,7 +221,7 @@ class CompanyRecords:
             raise
 
 
-def _line(item: dict[str, Json]) -> ChangeLine:
+def _line(item: Values) -> ChangeLine:
     return ChangeLine(
         number=cast("int", item["number"]),
         at=str(item["at"]),
@@ -248,9 +239,9 @@ def company_of(visit: Visit) -> str:
     return "" if visit.company is None else visit.company.id
 
 
-def key_of(entity_set: EntitySet, version: Version) -> str:
+def key_of(entity_set: EntitySet, values: Values) -> str:
     """The key of a record, as in `CompanyRecords.path`."""
-    return str(version.values[entity_set.type.key])
+    return str(values[entity_set.type.key])
 
 
 def change_number(entity_set: EntitySet, tag: str) -> int | None:
@@ -264,8 +255,8 @@ def change_number(entity_set: EntitySet, tag: str) -> int | None:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text may be the number of a change."""
-    return _NUMBER.fullmatch(text) is not None
+    """Whether a text may be the number of a change, which a 64-bit integer holds."""
+    return text.isascii() and text.isdigit() and len(text) <= 18
 
 
 def _if_match(tag: str) -> Headers:
@@ -315,8 +306,7 @@ def page_url(
     back = visit.query.text(BACK) if rest.startswith("/record") else ""
     fields = {"company": company_of(visit), BACK: back, **fields}
     address = visit.url(f"{CONSOLE}/records/{entity_set.name}{rest}", **fields)
-    more = "" if query is None else query.address()
-    return f"{address}{'&' if '?' in address else '?'}{more}" if more else address
+    return address if query is None else extended(address, query.address())
 
 
 def list_url(visit: Visit, entity_set: EntitySet, **fields: str) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from functools import cache
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -36,6 +37,7 @@ _LARGEST_FORM = 1_000
 """The most bytes of a form with a code."""
 
 
+@cache
 def cookie_name(origin: str) -> str:
     """The name of the cookie with the secret of a session.
 

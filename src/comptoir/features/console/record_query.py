@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import msgspec
 
@@ -13,7 +13,7 @@ from comptoir.edm.types import Guid
 from comptoir.errors.refusal import Refusal
 from comptoir.features.console.captions import caption
 from comptoir.features.console.values import Values, shown
-from comptoir.features.console.visit import FormData
+from comptoir.features.console.visit import FormData, fields_text
 
 SHOWN_COLUMNS = 6
 """Columns of a table for which nobody has chosen any, besides the time of the last change."""
@@ -24,7 +24,7 @@ AROUND = 60
 LONGEST_LITERAL = 100
 """Characters of a text by which a click filters."""
 
-SEEN_FOR_EXAMPLES = 10
+SEEN_FOR_EXAMPLES = 5
 """Records of a page whose values are examples."""
 
 LARGEST_SKIP = 1_000_000_000
@@ -79,17 +79,15 @@ class RecordQuery(msgspec.Struct, frozen=True):
 
     def address(self) -> str:
         """The query string by which the console shows the same page."""
-        return urlencode(self.fields)
+        return fields_text(self.fields)
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """The fields of `address`."""
-        texts = [
-            (each, getattr(self, each)) for each in ("filter", "search", "orderby", "skiptoken")
-        ]
-        given = [(name, text) for name, text in texts if text]
-        given += [("column", each) for each in self.columns]
-        return [*given, ("skip", str(self.skip))] if self.skip else given
+        """The fields of `address`, some of which are blank."""
+        columns = [("column", each) for each in self.columns]
+        place = [("skiptoken", self.skiptoken), ("skip", str(self.skip or ""))]
+        typed = [("filter", self.filter), ("search", self.search), ("orderby", self.orderby)]
+        return [*typed, *columns, *place]
 
     def first(self, **changes: str) -> "RecordQuery":
         """The first page of the same query, or of another one."""
@@ -185,10 +183,10 @@ class TableColumn(msgspec.Struct, frozen=True):
 
     name: str
     caption: str
-    description: str
+    title: str
     is_number: bool
-    order: str
-    sorting: str
+    order: str = ""
+    sorting: str = ""
 
 
 class QueryError(msgspec.Struct, frozen=True):
@@ -224,6 +222,7 @@ def heading(entity_type: EntityType) -> str:
     return next((each for each in known if not _is_guid(entity_type, each)), entity_type.key)
 
 
+@cache
 def default_order(entity_type: EntityType) -> str:
     """The value of `$orderby` for which an index serves: the identification, else blank."""
     names = entity_type.identification
@@ -260,15 +259,23 @@ def columns(entity_type: EntityType, names: Sequence[str], order: str) -> Iterat
     """The columns of a table with these properties, whose records are sorted by `order`."""
     first = (order or default_order(entity_type) or entity_type.key).split(",")[0]
     by, _, way = first.strip().partition(" ")
-    for declared in [entity_type.by_name[name] for name in names]:
-        sorting, sorted_by = "" if declared.is_unlimited else declared.name, ""
-        if declared.name == by and way.strip() in ("", "asc", "desc"):
+    for name in names:
+        column = _unsorted(entity_type.by_name[name])
+        if name == by and way.strip() in ("", "asc", "desc"):
             sorted_by = "descending" if way.strip() == "desc" else "ascending"
-        if sorting and sorted_by == "ascending":
-            sorting = f"{declared.name} desc"
-        is_number = isinstance(declared.type, Int32 | DecimalNumber)
-        text = caption(declared)
-        yield TableColumn(declared.name, text, declared.description, is_number, sorted_by, sorting)
+            is_reversed = column.sorting and sorted_by == "ascending"
+            sorting = f"{name} desc" if is_reversed else column.sorting
+            column = msgspec.structs.replace(column, order=sorted_by, sorting=sorting)
+        yield column
+
+
+@cache
+def _unsorted(declared: Property) -> TableColumn:
+    """The column of a property, while others sort the records."""
+    name, title = declared.name, f"{declared.name}: {declared.description}"
+    is_number = isinstance(declared.type, Int32 | DecimalNumber)
+    sorting = "" if declared.is_unlimited else name
+    return TableColumn(name, caption(declared), title, is_number, sorting=sorting)
 
 
 def shown_names(entity_type: EntityType, query: RecordQuery) -> tuple[str, ...]:
@@ -277,6 +284,12 @@ def shown_names(entity_type: EntityType, query: RecordQuery) -> tuple[str, ...]:
         return default_columns(entity_type)
     known = {each.name for each in column_choices(entity_type)}
     return (heading(entity_type), *(name for name in query.columns if name in known))
+
+
+@cache
+def is_searched(entity_type: EntityType) -> bool:
+    """Whether `$search` reads any text of the records."""
+    return bool(entity_type.searched)
 
 
 def _is_guid(entity_type: EntityType, name: str) -> bool:

@@ -52,8 +52,8 @@ def html_page(
     template: str, context: Context, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """The response with a page; every template needs a `title`."""
-    text = _environment().get_template(template).render(context)
-    return HTMLResponse(text, status, headers)
+    pieces = _environment().get_template(template).generate(context)
+    return HTMLResponse(b"".join([each.encode() for each in pieces]), status, headers)
 
 
 def refusal_page(refusal: Refusal) -> Response:

@@ -71,7 +71,7 @@ def shown(declared: Property, value: Json) -> str:
     return "" if value == _blank(declared) else str(value)
 
 
-BLANK = '<span class="muted">\N{EN DASH}</span>'
+BLANK = '<span class="muted">&ndash;</span>'
 """What pages show in place of a value that is blank."""
 
 Form = Literal["text", "time", "day", "number"]

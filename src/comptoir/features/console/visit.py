@@ -1,8 +1,9 @@
 """A visit: one request of a logged-in user, with all that a screen needs to answer it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlencode
+from functools import lru_cache
+from urllib.parse import parse_qsl, quote_plus
 
 from starlette.requests import Request
 
@@ -67,6 +68,16 @@ async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
     return form_data(body.decode("utf-8", "replace"))
 
 
+def fields_text(pairs: Iterable[tuple[str, str]]) -> str:
+    """The fields that are not blank as a query; their names need no encoding."""
+    return "&".join([f"{name}={quote_plus(text)}" for name, text in pairs if text])
+
+
+def extended(address: str, query: str) -> str:
+    """An address with more of a query, which may be empty."""
+    return f"{address}{'&' if '?' in address else '?'}{query}" if query else address
+
+
 @dataclass(frozen=True, slots=True)
 class Visit:
     """One request of a logged-in user.
@@ -125,8 +136,7 @@ class Visit:
 
     def url(self, path: str, **query: str) -> str:
         """The address of a page, with the fields of a query that are not blank."""
-        fields = {name: value for name, value in query.items() if value}
-        return f"{path}?{urlencode(fields)}" if fields else path
+        return extended(path, fields_text(query.items()))
 
     async def answer(
         self,
@@ -143,6 +153,7 @@ class Visit:
         return await self.backend.answer(self.principal, method, path, query, headers, body)
 
 
+@lru_cache
 def principal_of(login: Login) -> Principal:
     """The principal of a user, whose changes are those of `console:NAME`."""
     return Principal(login.by, frozenset(login.role.scopes), login.companies)

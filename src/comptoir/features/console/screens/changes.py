@@ -129,7 +129,7 @@ async def _names(
         # a change is shown even if its record is not
         with suppress(Refusal):
             now = await records.matching(entity_set, condition) if condition else []
-            versions += [(key_of(entity_set, each), each.values) for each in now]
+            versions += [(key_of(entity_set, each), each) for each in now]
             existing.update((entity_set.name, key_of(entity_set, each)) for each in now)
         for key, values in versions:
             name = [record_name(entity_type, values), record_title(entity_type, values)]

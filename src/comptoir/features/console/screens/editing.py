@@ -291,7 +291,7 @@ class _Editor:
         return TemplatePage(template, f"{type_name} {name}", common | context, status)
 
     def _redirect(self, what: str, version: Version) -> Redirect:
-        key, number = key_of(self._set, version), change_number(self._set, version.tag)
+        key, number = key_of(self._set, version.values), change_number(self._set, version.tag)
         change = "" if number is None else str(number)
         address = page_url(self._visit, self._set, "/record", key=key, done=what, change=change)
         return Redirect(address)
@@ -358,25 +358,16 @@ def _status(refusal: Refusal | None) -> int:
     return 200 if refusal is None else refusal.error.status
 
 
-ENDPOINTS = (
-    Endpoint("GET", f"/{SET}/new", lambda visit: _Editor(visit).drafted(), ConsoleRole.EDITOR),
-    Endpoint("POST", f"/{SET}/new", lambda visit: _Editor(visit).create(), ConsoleRole.EDITOR),
-    Endpoint(
-        "GET", f"/{SET}/record/edit", lambda visit: _Editor(visit).edited(), ConsoleRole.EDITOR
-    ),
-    Endpoint(
-        "POST", f"/{SET}/record/edit", lambda visit: _Editor(visit).save(), ConsoleRole.EDITOR
-    ),
-    Endpoint(
-        "POST", f"/{SET}/record/merge", lambda visit: _Editor(visit).merge(), ConsoleRole.EDITOR
-    ),
-    Endpoint(
-        "POST", f"/{SET}/record/restore", lambda visit: _Editor(visit).restore(), ConsoleRole.EDITOR
-    ),
-    Endpoint(
-        "GET", f"/{SET}/record/delete", lambda visit: _Editor(visit).asked(), ConsoleRole.EDITOR
-    ),
-    Endpoint(
-        "POST", f"/{SET}/record/delete", lambda visit: _Editor(visit).delete(), ConsoleRole.EDITOR
-    ),
+ENDPOINTS = tuple(
+    Endpoint(method, f"/{SET}{path}", handler, ConsoleRole.EDITOR)
+    for method, path, handler in (
+        ("GET", "/new", lambda visit: _Editor(visit).drafted()),
+        ("POST", "/new", lambda visit: _Editor(visit).create()),
+        ("GET", "/record/edit", lambda visit: _Editor(visit).edited()),
+        ("POST", "/record/edit", lambda visit: _Editor(visit).save()),
+        ("POST", "/record/merge", lambda visit: _Editor(visit).merge()),
+        ("POST", "/record/restore", lambda visit: _Editor(visit).restore()),
+        ("GET", "/record/delete", lambda visit: _Editor(visit).asked()),
+        ("POST", "/record/delete", lambda visit: _Editor(visit).delete()),
+    )
 )

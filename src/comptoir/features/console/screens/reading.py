@@ -15,6 +15,7 @@ from comptoir.features.console.company_records import (
     SET,
     CompanyRecords,
     Version,
+    is_number,
     key_of,
     list_url,
     page_url,
@@ -42,22 +43,15 @@ def done(visit: Visit) -> str:
     text, change = _DONE.get(visit.query.text("done"), ""), visit.query.text("change")
     if not text:
         return ""
-    return f"{text}, as change {change}." if change.isascii() and change.isdigit() else f"{text}."
+    return f"{text}, as change {change}." if is_number(change) else f"{text}."
 
 
-class NamedRecord(msgspec.Struct, frozen=True):
-    """A record that a value names: its name, and the address of its page."""
+class Related(msgspec.Struct, frozen=True):
+    """A record that a value names, or a list with its number of records in words."""
 
     name: str
     address: str
-
-
-class RelatedRecords(msgspec.Struct, frozen=True):
-    """A list of related records: its caption, the number of records in words, and its address."""
-
-    caption: str
-    count: str
-    address: str
+    count: str = ""
 
 
 async def show(visit: Visit) -> Answer:
@@ -106,11 +100,9 @@ async def document(visit: Visit) -> Answer:
     return Response(content, media_type="application/json")
 
 
-async def _named(
-    visit: Visit, entity_set: EntitySet, version: Version
-) -> Mapping[str, NamedRecord]:
+async def _named(visit: Visit, entity_set: EntitySet, version: Version) -> Mapping[str, Related]:
     """The records that values name, by the names of the properties."""
-    found: dict[str, NamedRecord] = {}
+    found: dict[str, Related] = {}
     records = CompanyRecords(visit)
     for each in lookups(visit.backend.model, entity_set):
         condition = each.condition(version.values)
@@ -118,17 +110,16 @@ async def _named(
             continue
         # the value is shown even if what it names is not
         with suppress(Refusal):
-            other = await records.first(each.target, condition)
-            if other is not None:
+            for other in await records.matching(each.target, condition, 1):
                 key = key_of(each.target, other)
                 address = page_url(visit, each.target, "/record", key=key, back="")
-                name = record_title(each.target.type, other.values)
-                found[each.property] = NamedRecord(name, address)
+                name = record_title(each.target.type, other)
+                found[each.property] = Related(name, address)
     return found
 
 
-async def _related(visit: Visit, entity_set: EntitySet, version: Version) -> list[RelatedRecords]:
-    found: list[RelatedRecords] = []
+async def _related(visit: Visit, entity_set: EntitySet, version: Version) -> list[Related]:
+    found: list[Related] = []
     for each in related_lists(visit.backend.model, entity_set):
         condition = each.condition(version.values)
         with suppress(Refusal):
@@ -136,7 +127,7 @@ async def _related(visit: Visit, entity_set: EntitySet, version: Version) -> lis
                 query = RecordQuery(filter=condition)
                 count = await CompanyRecords(visit).count(each.target, query)
                 address = page_url(visit, each.target, query=query)
-                found.append(RelatedRecords(words(each.name), count, address))
+                found.append(Related(words(each.name), address, count))
     return found
 
 
