@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from msgspec.structs import replace
 
+from comptoir import __version__
 from comptoir.auth.local_authority import Pair
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
@@ -90,6 +91,27 @@ def test_it_changes_nothing(command: Command) -> None:
     (text,) = [text for check, _, text in diagnosed(command) if check == "keys"]
     assert "does not contain a key that signs" in text
     assert list((command.folder / "keys").iterdir()) == []
+
+
+@ON_SQLITE
+def test_what_the_last_start_said(used: Command) -> None:
+    """Without a service that runs; a later start replaces what an earlier one said."""
+
+    def said() -> list[tuple[str, str]]:
+        return [(level, text) for check, level, text in diagnosed(used) if check == "start"]
+
+    assert said() == []
+    (used.folder / "rules").write_text("{")
+    used.error("serve", "--port", "0", "--faults", "--fault-rules", "rules")
+    ((level, text),) = said()
+    assert level == "warning"
+    assert f"of comptoir {__version__}, ended: " in text
+    for host in ("0.0.0.0", LOOPBACK):
+        with used.started("serve", "--port", "0", "--host", host) as process:
+            assert process.stdout.readline().startswith(b"Serving ")
+        ((level, text),) = said()
+        assert level == ("ok" if host == LOOPBACK else "warning")
+    assert "had nothing to warn of" in text
 
 
 @ON_SQLITE

@@ -26,6 +26,7 @@ from msgspec.structs import replace
 from comptoir.auth.keys import SIGNING_KEY_FILE, KeyFolder, refuse_open
 from comptoir.auth.origins import own_origins, token_url
 from comptoir.cli.keys import key_lines, key_path
+from comptoir.cli.last_start import last_start
 from comptoir.cli.options import SERVED, setting_options
 from comptoir.cli.runner import model_of, need_file, opened
 from comptoir.config import SETTINGS, Settings, environment_name, given_settings, load_settings
@@ -194,6 +195,17 @@ async def _log(settings: Settings, model: Model) -> Sequence[_Finding]:
     return found or [_Finding("no change is lost, or later than the clock")]
 
 
+def _start(settings: Settings) -> Iterator[_Finding]:
+    if start := last_start(Path(settings.keys)):
+        what = f"the last start, at {start.at} of comptoir {start.release},"
+        for each in filter(None, [*start.warnings, start.error]):
+            problem, _, remedy = each.partition(". ")
+            verb = "ended" if each == start.error else "warned"
+            yield _Finding(f"{what} {verb}: {problem}", "warning", remedy)
+        if not (start.warnings or start.error):
+            yield _Finding(f"{what} had nothing to warn of")
+
+
 def _replica(settings: Settings) -> Iterator[_Finding]:
     if settings.read_database:
         check_replica(settings)
@@ -209,6 +221,7 @@ _CHECKS: Mapping[str, _Check] = {
     "disk": _disk,
     "database": _database,
     "replica": _replica,
+    "start": _start,
 }
 
 

@@ -32,6 +32,9 @@ from comptoir.store.sqlite.connection import database_path
 from comptoir.store.store import Store
 from comptoir.store.urls import is_postgres, redacted
 
+WARNINGS = "comptoir.warnings"
+"""The key of a command's warnings in `click.Context.meta`."""
+
 T = TypeVar("T")
 
 
@@ -176,9 +179,11 @@ async def warn_of_unknown(store: Store, companies: Collection[str]) -> None:
             warn(str(problems.NO_COMPANY(id=each)))
 
 
-def warn(message: str) -> None:
-    """Print a warning to the standard error stream."""
-    click.echo(f"WARNING: {message}", err=True)
+def warn(message: str, *, is_red: bool = False) -> None:
+    """Print a warning to the standard error stream, and keep it with the command."""
+    click.secho(f"WARNING: {message}", fg="red" if is_red else None, bold=is_red, err=True)
+    if command := click.get_current_context(silent=True):
+        command.meta.setdefault(WARNINGS, []).append(message)
 
 
 def answer(question: str, *, noun: str, verb: str) -> str:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from comptoir.app import application, served_model
 from comptoir.catalog import MODEL, read_catalog
+from comptoir.cli.last_start import noted
 from comptoir.cli.options import SERVED, option_or_variable, settings_options
 from comptoir.cli.runner import model_of, use_store, warn
 from comptoir.config import Settings
@@ -68,16 +69,17 @@ def serve(settings: Settings, quickstart: bool, https: bool) -> None:
 
     Creates an SQLite database if missing, and brings it up to date.
     """
-    if https:
-        settings = _with_local_certificate(settings)
-    if settings.tls_certificate:
-        check_certificate(settings)
-    on_postgres = is_postgres(settings.database)
-    # checks the settings, before the port opens
-    model = _model_of(settings)
-    for each in application(settings, model).features:
-        each.check_start(click.get_current_context().params["config"])
-    with ExitStack() as closing:
+    with ExitStack() as closing, ExitStack() as starting:
+        starting.enter_context(noted(Path(settings.keys)))
+        if https:
+            settings = _with_local_certificate(settings)
+        if settings.tls_certificate:
+            check_certificate(settings)
+        on_postgres = is_postgres(settings.database)
+        # checks the settings, before the port opens
+        model = _model_of(settings)
+        for each in application(settings, model).features:
+            each.check_start(click.get_current_context().params["config"])
         listeners = [closing.enter_context(each) for each in bind_all(settings)]
         settings = replace(settings, port=listeners[0].getsockname()[1])
         is_empty = _make_ready(settings, model, needed=quickstart)
@@ -87,6 +89,7 @@ def serve(settings: Settings, quickstart: bool, https: bool) -> None:
         too_few = _shortage(settings, on_postgres=on_postgres)
         if too_few is not None:
             warn(too_few)
+        starting.close()
         # the server has stopped because of this interrupt
         with suppress(KeyboardInterrupt):
             _serve(settings, model, listeners, announcing, is_empty=is_empty)
@@ -215,13 +218,11 @@ def _warn_beyond_loopback(settings: Settings) -> None:
     except ValueError:
         beyond = True
     if beyond and not settings.base_url.startswith("https://"):
-        click.secho(
-            f"WARNING: {settings.host} can be reached from other machines, and tokens and records "
-            "are sent unencrypted. Set tls_certificate and tls_key, or use a proxy with TLS and "
-            "set --public-url https://…, or listen on 127.0.0.1.",
-            fg="red",
-            bold=True,
-            err=True,
+        warn(
+            f"{settings.host} can be reached from other machines, and tokens and records are sent "
+            "unencrypted. Set tls_certificate and tls_key, or use a proxy with TLS and set "
+            "--public-url https://…, or listen on 127.0.0.1.",
+            is_red=True,
         )
 
 
