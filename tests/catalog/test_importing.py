@@ -20,6 +20,7 @@ from support.programs import node
 from support.refusals import refusal
 from support.service import Service
 from support.subjects import every_option
+from support.together import together
 
 IMPORTS = Path(__file__).parent / "imports"
 EDMX = '<Edmx Version="4.0" xmlns="http://docs.oasis-open.org/odata/ns/edmx"><DataServices>{}'
@@ -136,7 +137,7 @@ def test_an_imported_catalog_is_served(service: Service) -> None:
     assert "item/translations is not supported" in refused.message
 
 
-@pytest.mark.parametrize(
+@together(
     ("content", "reason"),
     [
         ("<!DOCTYPE html>\n<html><body>Log in</body></html>", "it is HTML, such as a page to log"),
@@ -173,7 +174,7 @@ def test_a_document_has_a_limit_of_bytes(tmp_path: Path) -> None:
         Document(file)
 
 
-@pytest.mark.parametrize(
+@together(
     ("xml", "loss"),
     [
         (

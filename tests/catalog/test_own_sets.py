@@ -27,6 +27,7 @@ from support.companies import Company
 from support.databases import FreshDatabase
 from support.effort import IN_CI
 from support.service import Service
+from support.together import together
 
 fork = multiprocessing.get_context("fork")
 
@@ -187,7 +188,7 @@ CONFLICTS = {
 }
 
 
-@pytest.mark.parametrize("old", CONFLICTS)
+@together("old", CONFLICTS)
 def test_only_additions_are_applied(
     old: str, fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ from comptoir.catalog.source import Source
 from comptoir.edm.model import Model
 from comptoir.errors.refusal import OperatorError
 from comptoir.sql.tables import build_tables, control_tables
+from support.together import together
 
 GOOD = """comptoir = 1
 namespace = "Own"
@@ -70,7 +71,7 @@ def faults(text: str) -> list[str]:
     return list(raised.value.details)
 
 
-@pytest.mark.parametrize(
+@together(
     ("old", "new", "fault"),
     [
         (

@@ -7,6 +7,7 @@ import pytest
 
 from house import rules
 from house.rules import Source, Violation
+from support.together import together
 
 BASE = "src/comptoir"
 
@@ -190,7 +191,7 @@ def test_a_blind_except_is_placed_by_its_innermost_function() -> None:
     assert found.place == "comptoir.http.api:Api.respond"
 
 
-@pytest.mark.parametrize(
+@together(
     "line",
     [
         "--" + "-".join(["index", "url"]) + " x",
