@@ -58,7 +58,7 @@ def document(inner: str = "", *, marks: str = "", container: str = "", schema: s
     return EDMX.format(SCHEMA.format(parts)) + "</DataServices></Edmx>"
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@together("system", SYSTEMS)
 def test_the_documents_of_three_systems_are_imported_with_every_loss(system: str) -> None:
     result = import_catalog(Document(IMPORTS / f"{system}.xml"), ())
     assert result.report == (IMPORTS / f"{system}.txt").read_text(encoding="utf-8").splitlines()
