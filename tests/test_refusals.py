@@ -1,9 +1,8 @@
 """What `refuse` makes of a row and its facts."""
 
-import pytest
-
 from comptoir.errors.refusal import Check, Refusal
 from comptoir.errors.table import BAD_REQUEST, INVALID_URL
+from support.together import together
 
 NO_PROPERTY = INVALID_URL.row("{owner} has no property {name!q}", "Use a name from $metadata.")
 INVALID = BAD_REQUEST.row("Invalid value {value!q} for {name:.10}", "Send {{}} or {low:g}.")
@@ -33,7 +32,7 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("refusal", "message"), REFUSALS)
+@together(("refusal", "message"), REFUSALS)
 def test_a_refusal_has_its_place_and_its_words(refusal: Refusal, message: str) -> None:
     assert refusal.message == str(refusal) == message
 

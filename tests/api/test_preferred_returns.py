@@ -53,7 +53,7 @@ def test_a_create_may_return_no_record(resource: str, company: Company) -> None:
 
 
 @pytest.mark.parametrize("method", ["PATCH", "PUT"])
-@pytest.mark.parametrize("resource", CHANGING)
+@together("resource", CHANGING)
 def test_an_update_may_return_no_record(resource: str, method: str, own_stock: Company) -> None:
     path = PATHS[resource]
     before = tag_of(own_stock.get(path))

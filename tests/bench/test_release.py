@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
 from figures import Comparison, Single, table
 from performance_page import PAGE, refreshed
 from release import Kept, Release, worse
+
+from support.together import together
 
 LAST = {("a page", "bare"): 2.0}
 
@@ -18,9 +19,7 @@ def measured(*ratios: float, guarded: bool = True, against: str = "bare") -> Com
     return figure
 
 
-@pytest.mark.parametrize(
-    "ratios", [(2.21, 2.3, 1.9), (1.9, 2.21, 2.21), (2.21, 2.21, 2.21), (2.21,)]
-)
+@together("ratios", [(2.21, 2.3, 1.9), (1.9, 2.21, 2.21), (2.21, 2.21, 2.21), (2.21,)])
 def test_a_ratio_that_is_worse_in_two_of_three_rounds_is_named(ratios: Sequence[float]) -> None:
     figure = measured(*ratios)
     assert list(worse([figure], LAST)) == ["a page / bare"]
@@ -28,9 +27,7 @@ def test_a_ratio_that_is_worse_in_two_of_three_rounds_is_named(ratios: Sequence[
     assert row.endswith("2  WORSE")
 
 
-@pytest.mark.parametrize(
-    "ratios", [(9, 2.19, 2.19), (2.19, 2.19, 2.19), (1, 1, 1), (2.21, 2.21, 2, 2)]
-)
+@together("ratios", [(9, 2.19, 2.19), (2.19, 2.19, 2.19), (1, 1, 1), (2.21, 2.21, 2, 2)])
 def test_a_ratio_that_is_worse_in_fewer_rounds_or_by_less_is_not(ratios: Sequence[float]) -> None:
     figure = measured(*ratios)
     assert list(worse([figure], LAST)) == []

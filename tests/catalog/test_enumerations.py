@@ -192,7 +192,7 @@ def test_members_are_added_at_the_end(fresh_database: FreshDatabase, tmp_path: P
         )
 
 
-@pytest.mark.parametrize(
+@together(
     ("members", "is_addition"),
     [
         ('["None", "Silver", "Gold", "Platinum"]', True),

@@ -20,6 +20,7 @@ from support.programs import node
 from support.refusals import refusal
 from support.service import Service
 from support.subjects import every_option
+from support.together import together
 
 IMPORTS = Path(__file__).parent / "imports"
 EDMX = '<Edmx Version="4.0" xmlns="http://docs.oasis-open.org/odata/ns/edmx"><DataServices>{}'
@@ -57,7 +58,7 @@ def document(inner: str = "", *, marks: str = "", container: str = "", schema: s
     return EDMX.format(SCHEMA.format(parts)) + "</DataServices></Edmx>"
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@together("system", SYSTEMS)
 def test_the_documents_of_three_systems_are_imported_with_every_loss(system: str) -> None:
     result = import_catalog(Document(IMPORTS / f"{system}.xml"), ())
     assert result.report == (IMPORTS / f"{system}.txt").read_text(encoding="utf-8").splitlines()
@@ -136,7 +137,7 @@ def test_an_imported_catalog_is_served(service: Service) -> None:
     assert "item/translations is not supported" in refused.message
 
 
-@pytest.mark.parametrize(
+@together(
     ("content", "reason"),
     [
         ("<!DOCTYPE html>\n<html><body>Log in</body></html>", "it is HTML, such as a page to log"),
@@ -173,7 +174,7 @@ def test_a_document_has_a_limit_of_bytes(tmp_path: Path) -> None:
         Document(file)
 
 
-@pytest.mark.parametrize(
+@together(
     ("xml", "loss"),
     [
         (

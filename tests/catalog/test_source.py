@@ -8,6 +8,7 @@ from comptoir.catalog.source import Source
 from comptoir.edm.model import Model
 from comptoir.errors.refusal import OperatorError
 from comptoir.sql.tables import build_tables, control_tables
+from support.together import together
 
 GOOD = """comptoir = 1
 namespace = "Own"
@@ -70,7 +71,7 @@ def faults(text: str) -> list[str]:
     return list(raised.value.details)
 
 
-@pytest.mark.parametrize(
+@together(
     ("old", "new", "fault"),
     [
         (
@@ -251,7 +252,7 @@ def test_a_fault_has_its_place_and_a_remedy(old: str, new: str, fault: str) -> N
     assert all(each.startswith("own.toml:") for each in found)
 
 
-@pytest.mark.parametrize(
+@together(
     ("view", "fault"),
     [
         ('{ base = "owner", columns = { id = "id" } }', "owner is not a known entity set."),
@@ -286,7 +287,7 @@ def test_an_enumeration_has_members() -> None:
     assert fault == "own.toml:34:1: the enumeration Level has no members. Add some."
 
 
-@pytest.mark.parametrize(
+@together(
     ("old", "new", "fault"),
     [
         ('"Int32"', '"Levl"', "12:1: Levl is not a known type. Did you mean Level?"),

@@ -78,7 +78,7 @@ def test_the_addresses_of_a_profile_differ(given: dict[str, str], message: str) 
     assert message in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@together(
     ("content", "message"),
     [
         ("page_size = ", "is not TOML"),

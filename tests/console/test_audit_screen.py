@@ -10,6 +10,7 @@ from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.features.console.screens.audit import MOST_PORTIONS, PORTION
 from support.console import Browser, new_code, origin_of
 from support.service import Service
+from support.together import together
 
 PATH = "/console/audit"
 
@@ -60,7 +61,7 @@ def test_entries_by_act_and_text(own_service: Service, browser: Browser) -> None
     assert numbers(browser.get(f"{PATH}?text=KEYS.ROT")) != []
 
 
-@pytest.mark.parametrize("before", ["x", "-1", "0", "99999999999999999999", "9999"])
+@together("before", ["x", "-1", "0", "99999999999999999999", "9999"])
 def test_a_number_that_is_not_one_shows_the_latest(admin: Browser, before: str) -> None:
     assert numbers(admin.get(f"{PATH}?before={before}")) == numbers(admin.get(PATH))
 

@@ -12,6 +12,7 @@ from support.companies import Company
 from support.console import Browser, audited, forms_of, new_code, origin_of
 from support.databases import run_sql
 from support.service import Service, StartService
+from support.together import together
 
 
 def attempt(browser: Browser, code: str) -> int:
@@ -106,7 +107,7 @@ def test_only_an_admin_ends_sessions_of_others(service: Service, stranger: Brows
     assert stranger.submit(page, "/console/sessions/end", subject="anna").status_code == 403
 
 
-@pytest.mark.parametrize("subject", ["", "x" * 65, "a\nb", "\0"])
+@together("subject", ["", "x" * 65, "a\nb", "\0"])
 def test_the_end_of_the_sessions_of_nobody(service: Service, admin: Browser, subject: str) -> None:
     before = len(audited(service, "console.end"))
     page = admin.get("/console/sessions")

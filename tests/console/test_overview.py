@@ -15,6 +15,7 @@ from comptoir.features.console.screens.overview import HEIGHT, MISSING, WIDTH, C
 from support.clients import add_client
 from support.console import Browser, new_code, origin_of
 from support.service import Service, StartService
+from support.together import together
 
 
 def rows(page: str) -> list[list[str]]:
@@ -82,7 +83,7 @@ def test_a_curve_breaks_where_a_number_is_missing() -> None:
     assert Chart.of("x", "ms", ".1f", {"": [None]}, [1]).most == MISSING
 
 
-@pytest.mark.parametrize(
+@together(
     ("counts", "part", "expected"),
     [
         ((0, 0, 0), 0.5, None),

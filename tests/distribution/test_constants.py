@@ -13,6 +13,7 @@ from support.companies import Company
 from support.postgres_proxy import StatementProxy, Values
 from support.service import Service
 from support.shards import errors, tables_read
+from support.together import together
 
 ITEM = {"number": "CHAIR", "displayName": "Chair"}
 TRANSLATION = {"itemNo": "CHAIR", "languageCode": "DEU", "description": "Stuhl"}
@@ -65,7 +66,7 @@ def heard(
         yield company, proxy.statements
 
 
-@pytest.mark.parametrize("name", HOLDING)
+@together("name", HOLDING)
 def test_constant_conditions_on_related_records_are_routed(
     name: str, sharded: str, heard: tuple[Company, dict[str, list[Values]]]
 ) -> None:

@@ -1,8 +1,7 @@
 """The check of whether a statement can be routed detects one that cannot."""
 
-import pytest
-
 from support.shards import errors, may_cross
+from support.together import together
 
 OF_COMPANY = "WHERE company_id = $1::VARCHAR"
 INTO = "INSERT INTO loads (digest, company_id, entity_set, rows_done) VALUES"
@@ -46,12 +45,12 @@ UNROUTED = {
 }
 
 
-@pytest.mark.parametrize("name", ROUTED)
+@together("name", ROUTED)
 def test_a_routable_statement_passes(name: str, sharded: str) -> None:
     assert errors(sharded, {ROUTED[name]: []}) == {}
 
 
-@pytest.mark.parametrize("name", UNROUTED)
+@together("name", UNROUTED)
 def test_an_unroutable_statement_is_detected(name: str, sharded: str) -> None:
     (error,) = errors(sharded, {UNROUTED[name]: []}).values()
     assert not may_cross(error)

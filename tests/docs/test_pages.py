@@ -5,6 +5,7 @@ import re
 import pytest
 
 from docs.pages import ROOT, is_expected, run, steps
+from support.together import together
 
 INSTALLS_IT = [ROOT / "docs" / "how-to" / "rehearse-in-ci.md"]
 """Pages in whose shells the command is on the path."""
@@ -12,7 +13,7 @@ GUID = "4717a368-e834-469a-be23-1fa83b257dab"
 OTHER_GUID = "0184377a-52f4-8393-9f2e-e4c13115bc0b"
 
 
-@pytest.mark.parametrize(
+@together(
     ("expected", "printed"),
     [
         ('{"id": "1"}\n', '\n{"id": "1"}\n'),
@@ -29,7 +30,7 @@ def test_what_differs_from_run_to_run_is_passed_over(expected: str, printed: str
     assert is_expected(expected, printed)
 
 
-@pytest.mark.parametrize(
+@together(
     ("expected", "printed"),
     [
         ("HTTP/1.1 200 OK\n…", "HTTP/1.1 412 Precondition Failed\n"),

@@ -5,12 +5,12 @@ import tomllib
 from collections.abc import Mapping
 from importlib.metadata import version
 
-import pytest
 from packaging.requirements import Requirement
 
 from comptoir.http.cycle import Cycle
 from comptoir.http.protocol import InOrder, Protocol, ServerConfig
 from house.sources import ROOT, sources
+from support.together import together
 
 INNER: Mapping[str, str] = {
     "sqlalchemy": "its compilers, and the elements of expressions",
@@ -23,7 +23,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 REQUIRED = {each.name: each for each in map(Requirement, PROJECT["dependencies"])}
 
 
-@pytest.mark.parametrize("name", INNER)
+@together("name", INNER)
 def test_a_library_with_inner_parts_has_an_upper_bound(name: str) -> None:
     """Of the next release that may change them; after a test of it, the bound moves."""
     specifiers = REQUIRED[name].specifier
@@ -48,7 +48,7 @@ def test_no_other_library_has_private_modules_in_use() -> None:
     assert found - {"comptoir"} <= INNER.keys()
 
 
-@pytest.mark.parametrize("extended", [Cycle, InOrder, Protocol, ServerConfig])
+@together("extended", [Cycle, InOrder, Protocol, ServerConfig])
 def test_what_an_extension_overrides_exists(extended: type[object]) -> None:
     """A method that a newer release renames would no longer be called."""
     for name, member in vars(extended).items():

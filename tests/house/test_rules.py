@@ -7,6 +7,7 @@ import pytest
 
 from house import rules
 from house.rules import Source, Violation
+from support.together import together
 
 BASE = "src/comptoir"
 
@@ -83,7 +84,7 @@ def test_a_module_outside_the_stations_is_found() -> None:
     assert "'utils' is no station" in str(found)
 
 
-@pytest.mark.parametrize(
+@together(
     "second",
     [
         "from comptoir.edm.a import A",
@@ -190,7 +191,7 @@ def test_a_blind_except_is_placed_by_its_innermost_function() -> None:
     assert found.place == "comptoir.http.api:Api.respond"
 
 
-@pytest.mark.parametrize(
+@together(
     "line",
     [
         "--" + "-".join(["index", "url"]) + " x",
@@ -209,7 +210,7 @@ def test_a_registry_or_a_machine_path_is_found(line: str) -> None:
     assert str(found).startswith("docs/start.md:2: ")
 
 
-@pytest.mark.parametrize(
+@together(
     "line",
     [f"src/{'root'}/x", "https://example.com/home/page", "./data", f"~/{'work'}/comptoir", "/api/"],
 )

@@ -8,6 +8,7 @@ from starlette.types import Message, Receive
 
 from comptoir.errors.refusal import Refusal
 from comptoir.http.exchange import ClientDisconnectedError, RequestQueue
+from support.together import together
 from support.waiting import PATIENCE_SECONDS
 
 LEFT: Message = {"type": "http.disconnect"}
@@ -58,7 +59,7 @@ def test_a_request_that_is_cancelled_takes_no_turn() -> None:
     asyncio.run(entered())
 
 
-@pytest.mark.parametrize("first", [[], [sent()], [sent(b"{}")]])
+@together("first", [[], [sent()], [sent(b"{}")]])
 def test_a_client_that_leaves_takes_no_turn(first: list[Message]) -> None:
     async def entered() -> None:
         queue = RequestQueue(1, seconds=600)
@@ -71,9 +72,7 @@ def test_a_client_that_leaves_takes_no_turn(first: list[Message]) -> None:
     asyncio.run(entered())
 
 
-@pytest.mark.parametrize(
-    "body", [[sent(b"{}")], [sent(b"{", more=True), sent(b"}")], [sent(b"{}"), LEFT]]
-)
+@together("body", [[sent(b"{}")], [sent(b"{", more=True), sent(b"}")], [sent(b"{}"), LEFT]])
 def test_what_a_client_sends_while_it_waits_is_received(body: list[Message]) -> None:
     async def entered() -> None:
         queue = RequestQueue(1, seconds=600)

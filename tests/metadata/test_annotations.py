@@ -1,7 +1,5 @@
 """The annotations of `$metadata` agree with the service."""
 
-import pytest
-
 from comptoir.catalog import MODEL
 from comptoir.edm.model import EntitySet
 from metadata.reading import (
@@ -17,8 +15,9 @@ from metadata.reading import (
     xml,
 )
 from support.specimen import WITH_SPECIMENS
+from support.together import together
 
-SETS = pytest.mark.parametrize("entity_set", MODEL.sets, ids=lambda each: each.name)
+SETS = together("entity_set", MODEL.sets)
 
 
 def of_set(entity_set: EntitySet) -> Object:
@@ -45,7 +44,7 @@ def test_every_element_has_the_description_of_the_catalog() -> None:
             assert member(entity_type, relation.name)[f"{CORE}.Description"] == relation.description
 
 
-@pytest.mark.parametrize(
+@together(
     ("entity_type", "name", "term"),
     [
         ("contact", "lastModifiedDateTime", "Computed"),

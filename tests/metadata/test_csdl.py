@@ -26,6 +26,7 @@ from metadata.reading import (
 )
 from support.contract import FIELDS
 from support.specimen import WITH_SPECIMENS
+from support.together import together
 
 TYPES: Mapping[str, str] = {
     "string": "Edm.String",
@@ -38,7 +39,7 @@ TYPES: Mapping[str, str] = {
 }
 ANNOTATION = f"{EDM}Annotation"
 PAIRS = [f"attribute{what}{number}" for number in range(1, 11) for what in ("Name", "Value")]
-ROOTS = pytest.mark.parametrize("under_company", [False, True], ids=["root", "company"])
+ROOTS = together("under_company", (False, True))
 
 
 def type_of(document: Element, name: str) -> Element:
@@ -47,7 +48,7 @@ def type_of(document: Element, name: str) -> Element:
 
 
 @ROOTS
-@pytest.mark.parametrize("resource", FIELDS)
+@together("resource", FIELDS)
 def test_an_entity_type_has_the_properties_of_the_interface_in_order(
     resource: str, under_company: bool
 ) -> None:

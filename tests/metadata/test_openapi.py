@@ -23,11 +23,12 @@ from support.contract import FIELDS
 from support.programs import needed_module
 from support.specimen import WITH_SPECIMENS
 from support.subjects import every_option
+from support.together import together
 
 SETTINGS = Settings()
 REHEARSED = load_settings({"profile": "business-central"}, environment={})
 METHODS = ("get", "post", "patch", "put", "delete")
-SETS = pytest.mark.parametrize("entity_set", MODEL.sets, ids=lambda each: each.name)
+SETS = together("entity_set", MODEL.sets)
 
 
 def document(model: Model = MODEL, settings: Settings = SETTINGS) -> Object:
@@ -172,7 +173,7 @@ def test_operation_ids_are_unique() -> None:
     assert len(names) == len(set(map(str, names)))
 
 
-@pytest.mark.parametrize("resource", FIELDS)
+@together("resource", FIELDS)
 def test_a_record_has_the_properties_of_the_interface_in_order(resource: str) -> None:
     entity_type = MODEL.by_name[resource].type
     properties = member(schema(entity_type.name), "properties")

@@ -16,6 +16,7 @@ from comptoir.errors.table import DATABASE_BUSY
 from comptoir.store.postgres.connection import Connection, Pool, connect
 from comptoir.store.postgres.errors import DRIVER_ERRORS
 from support.postgres import Databases, name_of
+from support.together import together
 from support.waiting import PATIENCE_SECONDS
 
 SECONDS = 0.1
@@ -96,7 +97,7 @@ class FakeConnection:
         self._is_closed = True
 
 
-@pytest.mark.parametrize("seed", range(10))
+@together("seed", range(10))
 def test_cancelled_and_failed_callers_return_their_permits(seed: int) -> None:
     """At any stage: while they wait, connect, or use a connection."""
     chance = random.Random(seed)

@@ -22,6 +22,7 @@ from postgres.conftest import Served
 from support.companies import Company
 from support.databases import FreshDatabase, migrated
 from support.postgres import ADMINISTRATOR, ROLE, Databases, name_of
+from support.together import together
 from support.waiting import PATIENCE_SECONDS
 
 AGENTS = "shippingAgentsExt"
@@ -132,9 +133,7 @@ def test_indexing_refreshes_statistics(
     assert held[DOCUMENTS] == MANY_ROWS
 
 
-@pytest.mark.parametrize(
-    ("units", "expected"), [(MANY_UNITS - 1, []), (40, [16, 32, 40]), (64, [16, 32, 64])]
-)
+@together(("units", "expected"), [(MANY_UNITS - 1, []), (40, [16, 32, 40]), (64, [16, 32, 64])])
 def test_statistics_of_the_index_are_refreshed_whenever_it_doubles(
     units: int, expected: list[int]
 ) -> None:

@@ -19,8 +19,8 @@ def company(server: Server) -> Company:
     return server.new_company()
 
 
-@pytest.mark.parametrize(("path", "body"), [("healthz", "ok\n"), ("readyz", "ready\n")])
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@together(("path", "body"), [("healthz", "ok\n"), ("readyz", "ready\n")])
+@together("method", ["GET", "HEAD"])
 def test_health_and_readiness_need_no_token(
     method: str, path: str, body: str, server: Server
 ) -> None:

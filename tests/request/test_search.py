@@ -9,6 +9,7 @@ from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.search import SearchJunction, parse_search
 from support.effort import examples
 from support.syntax import is_read_or_refused
+from support.together import together
 
 
 def test_a_chain_is_one_node_however_long() -> None:
@@ -20,7 +21,7 @@ def test_a_chain_is_one_node_however_long() -> None:
         parse_search(text, ExpressionLimits(nodes=300))
 
 
-@pytest.mark.parametrize("opening", ["(", "NOT ", "a (", "a OR NOT ("])
+@together("opening", ["(", "NOT ", "a (", "a OR NOT ("])
 def test_a_search_nests_as_deep_as_the_limit(opening: str) -> None:
     levels = opening.count("(") + opening.count("NOT")
     limits = ExpressionLimits(depth=20)

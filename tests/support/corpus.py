@@ -6,6 +6,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -156,7 +157,8 @@ class Area:
     rules: list[Rule]
 
 
-def areas(folder: Path = FOLDER) -> list[Area]:
+@cache
+def areas(folder: Path = FOLDER) -> Sequence[Area]:
     """All files of the corpus, by name."""
     return [read_area(path) for path in sorted(folder.glob("*.txt"))]
 
