@@ -7,10 +7,13 @@ import sqlite3
 import stat
 import zipfile
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from alembic.command import upgrade
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from comptoir import __version__
 from comptoir.catalog import MODEL
@@ -21,6 +24,7 @@ from support.client import Client, record, tag_of
 from support.command import COMPANY, OTHER_COMPANY, Command, NewPlace
 from support.databases import ON_SQLITE, in_database, run_sql
 from support.mounts import mounted
+from support.processes import Process
 from support.service import Service
 from support.waiting import until
 
@@ -196,14 +200,108 @@ def test_a_folder_keeps_the_last_backups(used: Command) -> None:
     # backups of one second would have one name
     for year in range(3):
         (folder(used) / f"comptoir-200{year}0101T000000Z.zip").touch()
-    (folder(used) / "mine.zip").touch()
+    others = {"mine.zip", "comptoir-notes.zip"}
+    for name in others:
+        (folder(used) / name).touch()
 
     printed = used.done("backup", folder(used), "--keep", "2").out
 
-    kept = sorted(each.name for each in folder(used).glob("comptoir-*"))
-    assert kept == ["comptoir-20020101T000000Z.zip", Path(printed.splitlines()[-1]).name]
-    assert (folder(used) / "mine.zip").exists()
+    kept = {each.name for each in folder(used).iterdir()} - others
+    assert kept == {"comptoir-20020101T000000Z.zip", Path(printed.splitlines()[-1]).name}
+    assert others <= {each.name for each in folder(used).iterdir()}
     assert printed.count("removed: ") == 2
+
+
+@ON_SQLITE
+def test_the_new_backup_stays_even_if_others_are_from_later(used: Command) -> None:
+    (folder(used) / "comptoir-99990101T000000Z.zip").touch()
+
+    printed = used.done("backup", folder(used), "--keep", "1").out
+
+    assert list(folder(used).iterdir()) == [Path(printed.splitlines()[-1])]
+
+
+@ON_SQLITE
+def test_another_key_of_the_same_name_stays_and_is_named(
+    used: Command, new_place: NewPlace
+) -> None:
+    used.done("backup", file(used), "--passphrase-file", passphrase(used))
+    place = new_place(used)
+    place.done("token")
+    folder_of_keys = place.folder / "keys"
+    another = generate_private_key(SECP256R1()).public_key()
+    (folder_of_keys / "signing-key.pub.pem").write_bytes(
+        another.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    )
+    former = {each: each.read_bytes() for each in folder_of_keys.iterdir()}
+
+    errors = place.done("restore", file(used), "--passphrase-file", passphrase(used)).err
+
+    assert {each: each.read_bytes() for each in folder_of_keys.iterdir()} == former
+    for name in ("signing-key.pem", "signing-key.pub.pem"):
+        assert f"{name} differs from the key of that name in the backup, and stays" in errors
+
+
+@ON_SQLITE
+def test_what_is_no_folder_for_keys_is_refused(used: Command, new_place: NewPlace) -> None:
+    used.done("backup", file(used))
+    place = new_place(used)
+    (place.folder / "keys").touch()
+
+    assert "keys cannot be written: File exists" in place.error("restore", file(used))
+    assert not place.database.exists()
+
+
+@ON_SQLITE
+def test_a_private_key_of_another_form_is_refused(used: Command, new_place: NewPlace) -> None:
+    used.done("backup", file(used), "--passphrase-file", passphrase(used))
+    entry = "private-keys/signing-key.pem"
+    plain = (used.folder / "keys" / "signing-key.pem").read_bytes()
+    digests = manifest(file(used))["digests"]
+    assert isinstance(digests, dict)
+    changed = manifest(file(used)) | {"digests": digests | {entry: sha256(plain).hexdigest()}}
+    rewritten(file(used), entry, plain)
+    rewritten(file(used), "manifest.json", json.dumps(changed).encode())
+    place = new_place(used)
+
+    error = place.error("restore", file(used), "--passphrase-file", passphrase(used))
+
+    assert "does not open the keys of the backup" in error
+    assert keys(place) == set()
+
+
+def test_a_service_that_starts_during_a_restore_keeps_its_database(used: Command) -> None:
+    used.done("backup", file(used))
+    ours, theirs = os.openpty()
+    with os.fdopen(ours, "r+b", 0) as terminal:
+        with os.fdopen(theirs, "r+b", 0) as given:
+            words = ["restore", str(file(used)), "--replace"]
+            process = Process(words, used.environment, used.folder, entered=given, errors=given)
+        with process:
+            asked = b""
+            while b"Type replace: " not in asked:
+                asked += terminal.read(1 << 16)
+            with Service(lambda *_: used.url, used.folder) as service:
+                record(client_of(service).post(AGENTS, {"code": "A"}), 201)
+                terminal.write(b"replace\n")
+                process.stdout.read()
+                assert process.wait() == 1
+                assert client_of(service).get(f"{AGENTS}/$count").text == "1"
+
+
+@ON_SQLITE
+def test_a_link_to_a_database_stays(used: Command) -> None:
+    used.done("backup", file(used))
+    link = used.folder / "link.db"
+    link.symlink_to(used.database)
+    url = f"sqlite:///{link}"
+
+    used.done("restore", file(used), "--replace", "--yes", "--database", url)
+
+    assert link.is_symlink()
+    assert list(used.folder.glob("*.db.replaced-*")) == list(
+        used.folder.glob(f"{used.database.name}.replaced-*")
+    )
 
 
 @ON_SQLITE
@@ -237,7 +335,12 @@ def test_public_keys_are_restored_and_private_ones_on_request(
 @pytest.mark.parametrize(
     ("content", "mode", "error"),
     [
-        ("\n", 0o600, "has no passphrase in its first line. Write one there."),
+        (
+            "p" * 1024,
+            0o600,
+            "has no passphrase in its first line. Write one of 1 to 1,023 bytes there.",
+        ),
+        ("\n", 0o600, "has no passphrase in its first line. Write one of 1 to 1,023 bytes there."),
         (PASSPHRASE, 0o644, "`chmod go-rwx "),
         (None, 0o600, "cannot be read: No such file or directory. Name a file with a passphrase"),
     ],
@@ -278,6 +381,14 @@ def test_what_is_no_whole_backup_is_refused(used: Command, new_place: NewPlace) 
     for part in (b"", b"a text", whole[: len(whole) // 2], whole[:-1]):
         bad.write_bytes(part)
         assert "is not a whole backup: " in refused()
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        with zipfile.ZipFile(bad, "w", method) as archive:
+            archive.writestr("manifest.json", b"{}")
+        assert "it is compressed in another way" in refused()
+    encrypted = bytearray(whole)
+    encrypted[whole.rindex(b"PK\1\2") + 8] |= 1
+    bad.write_bytes(encrypted)
+    assert "is not a whole backup: " in refused()
     bad.write_bytes(whole[:5000] + b"\xff" * 100 + whole[5100:])
     assert "is not a whole backup: " in refused()
     shutil.copy(file(used), bad)
@@ -323,6 +434,7 @@ def test_a_place_for_a_backup_is_checked(used: Command) -> None:
     assert "already exists. Name another file" in used.error("backup", file(used))
     assert file(used).read_bytes() == former
     assert "already exists. Name another file" in used.error("backup", "/")
+    assert "File name too long" in used.error("backup", folder(used) / f"{'x' * 300}.zip")
     assert "No such file or directory" in used.error("backup", used.folder / "no" / "one.zip")
     nowhere = "sqlite:////proc/nowhere/comptoir.db"
     assert "cannot be written" in used.error("restore", file(used), "--database", nowhere)

@@ -49,6 +49,7 @@ def test_every_change_comes_once_and_in_order(ready: Command, load_target: LoadT
     assert ready.done("changes", "--company", COMPANY, "--since", "2500").out == ""
     error = ready.error("changes", "--company", COMPANY, "--since", "2501")
     assert "the log ends at entry 2500, before --since 2501" in error
+    assert "Start again without --since." in error
     assert "--since" in ready.error("changes", "--company", COMPANY, "--since", "-1")
 
 

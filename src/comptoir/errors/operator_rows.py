@@ -175,9 +175,9 @@ LOST_CHANGES = OperatorRow("the database lacks changes that this service has ack
     "Run `comptoir company renew --all`, then start again.")
 UNREADABLE_WATERMARKS = OperatorRow("cannot read {path}: {reason}", "Make it readable for the service.")
 DAMAGED_WATERMARKS = OperatorRow("{path} is damaged: {reason}", "Remove it.")
-COMPANY_RENEWED = OperatorRow("the company {company} was renewed, since its database may have lost changes", "Start again with --since 0.")
+COMPANY_RENEWED = OperatorRow("the company {company} was renewed, since its database may have lost changes", "Start again without --since.")
 LOG_ENDS = OperatorRow("the log ends at entry {last}, before --since {since}: entries were lost, as after a restore",
-    "Start again with --since 0.")
+    "Start again without --since.")
 LOG_BEGINS = OperatorRow("the log begins with entry {oldest}: others after --since {since} are no longer kept",
     "Start again without --since. Of the change log, first read all records again.")
 

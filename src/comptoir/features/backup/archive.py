@@ -28,6 +28,7 @@ MANIFEST = "manifest.json"
 _MIB = 1 << 20
 
 _DRAFT = ".comptoir-backup.part"
+_COMPRESSIONS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _LARGEST_MANIFEST = 64 << 20
 _LARGEST_ENTRY = 1 << 20
 """The most bytes of an entry that is read whole."""
@@ -119,10 +120,10 @@ def written(path: Path) -> Iterator["Writing"]:
 
     Raises `OperatorError` if the file exists or has no room, or if others can write to the folder.
     """
-    if path.exists():
-        raise problems.FILE_EXISTS(path=path)
-    draft = path.with_name(_DRAFT)
+    draft = path.parent / _DRAFT
     try:
+        if path.exists():
+            raise problems.FILE_EXISTS(path=path)
         with locked(path.parent):
             refuse_open(path.parent, path.parent.stat().st_mode, 0o022, "go-w")
             try:
@@ -198,6 +199,8 @@ def opened(path: Path) -> Iterator[Archive]:
     with ExitStack() as opening:
         try:
             archive = opening.enter_context(zipfile.ZipFile(path))
+            if not {each.compress_type for each in archive.infolist()} <= _COMPRESSIONS:
+                raise zipfile.BadZipFile("it is compressed in another way")
             with archive.open(MANIFEST) as entry:
                 manifest = msgspec.json.decode(entry.read(_LARGEST_MANIFEST), type=Manifest)
             if manifest.format > FORMAT or manifest.revision not in revisions().serves:
@@ -208,7 +211,14 @@ def opened(path: Path) -> Iterator[Archive]:
                     raise zipfile.BadZipFile(f"{name} does not have its digest")
         except OSError as error:
             raise problems.NOT_A_BACKUP(path=path, reason=error.strerror) from error
-        except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, ValueError) as error:
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            KeyError,
+            EOFError,
+            ValueError,
+            RuntimeError,
+        ) as error:
             raise problems.NOT_A_BACKUP(path=path, reason=error) from error
         yield found
 

@@ -20,6 +20,7 @@ from comptoir.store.urls import is_postgres, redacted
 
 _NAME = "comptoir-"
 _TIME = "%Y%m%dT%H%M%SZ"
+_NAMES = f"{_NAME}{'[0-9]' * 8}T{'[0-9]' * 6}Z.zip"
 _PATIENT = 10
 """The niceness of a backup, so that services run first."""
 
@@ -72,7 +73,8 @@ def backup(
         for name, content in saved(folder, passphrase):
             writing.add(name, [content])
         writing.end(engine.name, revision, companies, instant(now))
-    for each in sorted(path.glob(f"{_NAME}*.zip"))[:-keep] if keep else ():
+    # the new one stays, even if the clock has been set back
+    for each in sorted({*path.glob(_NAMES)} - {file})[: 1 - keep or None] if keep else ():
         each.unlink()
         click.echo(f"removed: {each}")
     for company in companies:

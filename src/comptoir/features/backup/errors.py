@@ -22,7 +22,11 @@ OTHER_ENGINE = OperatorRow("{path} has a database of {engine}, unlike {url}",
 NOT_EMPTY = OperatorRow("{url} has a database",
     "Name another place, or use --replace, which moves the present one aside.")
 IN_USE = OperatorRow("{url} is in use ({reason})", "Stop the services and commands that use it.")
-BLANK_PASSPHRASE = OperatorRow("{path} has no passphrase in its first line", "Write one there.")
+BLANK_PASSPHRASE = OperatorRow("{path} has no passphrase in its first line",
+    "Write one of 1 to 1,023 bytes there.")
+OTHER_KEY = OperatorRow("{path} differs from the key of that name in the backup, and stays",
+    "To accept the tokens of that key too, take it out of the ZIP file and add it under another "
+    "name.")
 WRONG_PASSPHRASE = OperatorRow("the passphrase in {path} does not open the keys of the backup",
     "Name the file with that of the backup, or restore without the private keys.")
 NO_PRIVATE_KEYS = OperatorRow("the backup has no private keys", "Leave out --passphrase-file.")

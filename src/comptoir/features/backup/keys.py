@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -23,11 +24,14 @@ from comptoir.auth.keys import (
     read,
     read_private_key,
 )
+from comptoir.cli.runner import warn
 from comptoir.errors.operator_rows import UNREADABLE
 from comptoir.features.backup import errors as problems
 from comptoir.features.backup.archive import Archive
 
 _ANOTHER_FILE = "Name a file with a passphrase in its first line."
+_LONGEST_PASSPHRASE = 1023
+"""The most bytes that OpenSSL accepts."""
 _PUBLIC = "keys"
 _PRIVATE = "private-keys"
 
@@ -38,7 +42,7 @@ def passphrase_in(path: Path) -> bytes:
         lines = read(path, 0o077, "go-rwx").splitlines()
     except OSError as error:
         raise UNREADABLE(path=path, reason=error.strerror, remedy=_ANOTHER_FILE) from error
-    if not lines or not lines[0].strip():
+    if not lines or not lines[0].strip() or len(lines[0]) > _LONGEST_PASSPHRASE:
         raise problems.BLANK_PASSPHRASE(path=path)
     return lines[0]
 
@@ -75,9 +79,11 @@ class SavedKeys:
         for name, pem in archive.files(_PRIVATE):
             try:
                 private = load_pem_private_key(pem, passphrase)
-            except ValueError:
+            except (ValueError, TypeError, UnsupportedAlgorithm):
                 raise problems.WRONG_PASSPHRASE(path=passphrase_file) from None
-            if isinstance(private, EllipticCurvePrivateKey):
+            if isinstance(private, EllipticCurvePrivateKey) and isinstance(
+                private.curve, SECP256R1
+            ):
                 self._private[name] = private_pem(private)
         if not self._private:
             raise problems.NO_PRIVATE_KEYS()
@@ -87,6 +93,12 @@ class SavedKeys:
 
         The public part of a key that signs here stays out: it would be trusted for ever.
         """
+        try:
+            return self._restored(folder)
+        except OSError as error:
+            raise problems.CANNOT_WRITE(path=folder, reason=error.strerror) from error
+
+    def _restored(self, folder: Path) -> list[str]:
         create_private(folder)
         added = _add(folder, self._private, 0o600)
         own = {
@@ -103,7 +115,11 @@ def _public(private: EllipticCurvePrivateKey) -> bytes:
 def _add(folder: Path, files: Mapping[str, bytes], mode: int) -> list[str]:
     added = []
     for name, content in files.items():
-        with drafted(folder / name, content, mode) as draft, suppress(FileExistsError):
-            os.link(draft, folder / name)
-            added.append(name)
+        path = folder / name
+        if not path.exists():
+            with drafted(path, content, mode) as draft, suppress(FileExistsError):
+                os.link(draft, path)
+                added.append(name)
+        elif path.read_bytes() != content:
+            warn(str(problems.OTHER_KEY(path=path)))
     return added

@@ -98,6 +98,8 @@ class Server:
 
     def restore(self, archive: Archive, meter: Meter, suffix: str) -> None:
         """Run one transaction: move what is there into another schema, restore, and renew."""
+        # a service may have started meanwhile
+        self.present()
         beginning = ["BEGIN", *[f'CREATE SCHEMA "{suffix}"'] * bool(self._objects)]
         beginning += [f'ALTER {each} SET SCHEMA "{suffix}"' for each in self._objects]
         # its output goes nowhere, because nobody reads the pipe

@@ -90,7 +90,9 @@ class SqliteFile:
 
     def restore(self, archive: Archive, meter: Meter, suffix: str) -> None:
         """Write the file beside its place, and rename both at the end."""
-        place, folder = self._path, self._path.absolute().parent
+        # a link stays: it may lead to a disk with more room
+        place = self._path.resolve()
+        folder = place.parent
         try:
             create_private(folder)
             with locked(folder), _drafted(place.with_name(f".{place.name}.restored")) as draft:
@@ -99,6 +101,8 @@ class SqliteFile:
                 with closing(sqlite3.connect(draft)) as connection, connection:
                     connection.execute(_RENEW)
                 need_database(replace(self._settings, database=f"{SQLITE}{draft}"))
+                # a service may have started meanwhile
+                self.present()
                 database, *logs = _files(place)
                 # a log that a lost file has left would be applied to the new one
                 for each in filter(Path.exists, logs):
