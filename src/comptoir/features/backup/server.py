@@ -90,7 +90,7 @@ class Server:
             self._objects = [each for (each,) in await connection.fetch(_OBJECTS)]
             if others := await connection.fetchval(_OTHERS):
                 raise problems.IN_USE(
-                    url=redacted(self._settings.database), reason=f"{others} sessions"
+                    url=redacted(self._settings.database), reason=f"sessions: {others}"
                 )
             return await _companies(connection)
 
