@@ -126,7 +126,8 @@ def check_shares(server: Server, company: Company, stack: ExitStack) -> None:
     assert (metric(server, 'comptoir_database_connections{state="used"}') > 0) == on_postgres
     for each in ended():
         answer = read_answer(each)
-        refusal(answer, "Internal_DatabaseBusy")
+        told = refusal(answer, "Internal_DatabaseBusy")
+        assert "long reads of the client are already waiting or running" in told.message
         assert answer.headers["retry-after"] == f"{SECONDS}"
 
 
