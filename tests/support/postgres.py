@@ -54,7 +54,7 @@ QUICK: Mapping[str, Setting] = {
 }
 PLAIN: Mapping[str, Setting] = {
     "listen_addresses": LOOPBACK,
-    "max_connections": 400,
+    "max_connections": 200,
     "shared_buffers": "64MB",
     "password_encryption": "scram-sha-256",
 }
