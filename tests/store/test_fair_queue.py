@@ -146,6 +146,8 @@ async def test_the_client_learns_when_the_reads_ahead_will_have_ended(
     now = 0.0
     monkeypatch.setattr("comptoir.store.fair_queue.monotonic", lambda: now)
     queue = FairQueue(permits=1, most=4, seconds=60)
+    # the service itself looks what is to be indexed
+    queue.leave(await enter_as(queue, ""))
     first = await enter_as(queue, "a")
     second = asyncio.ensure_future(enter_as(queue, "a"))
     await asyncio.sleep(0)

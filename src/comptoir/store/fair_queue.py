@@ -19,7 +19,7 @@ CLIENT: ContextVar[str] = ContextVar("CLIENT", default="")
 """The party of the current request; its tasks inherit it."""
 
 RECENT = 20
-"""The last reads whose mean time estimates that of the next ones."""
+"""The last reads of clients, whose mean time estimates that of the next ones."""
 
 
 def half(number: int) -> int:
@@ -160,7 +160,9 @@ class FairQueue:
 
     def leave(self, permit: Permit) -> None:
         """Give a permit back."""
-        self._recent.append(monotonic() - permit.since)
+        # those of the service itself are short, and clients do not wait for them
+        if permit.party:
+            self._recent.append(monotonic() - permit.since)
         self._turns.release(permit.party)
 
     def _busy(self, reads: str, ahead: int, permits: int) -> Refusal:
