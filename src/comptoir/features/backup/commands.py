@@ -1,6 +1,5 @@
 """`comptoir backup` and `comptoir restore`: one file with all data, and the way back."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,9 +20,6 @@ from comptoir.store.urls import is_postgres, redacted
 _NAME = "comptoir-"
 _TIME = "%Y%m%dT%H%M%SZ"
 _NAMES = f"{_NAME}{'[0-9]' * 8}T{'[0-9]' * 6}Z.zip"
-_PATIENT = 10
-"""The niceness of a backup, so that services run first."""
-
 _PASSPHRASE = click.option(
     "--passphrase-file",
     type=PATH,
@@ -67,7 +63,6 @@ def backup(
     passphrase = None if passphrase_file is None else passphrase_in(passphrase_file)
     folder, engine, now = key_path(settings), _engine(settings), datetime.now(UTC)
     file = path / f"{_NAME}{now:{_TIME}}.zip" if keep else path
-    os.nice(_PATIENT)
     with shown_progress("MiB") as show, written(file) as writing:
         revision, companies = engine.back_up(writing, Meter(show, rate))
         for name, content in saved(folder, passphrase):
