@@ -43,7 +43,7 @@ _PASSPHRASE = click.option(
     "--rate",
     type=click.FloatRange(min=0, min_open=True),
     metavar="MIB",
-    help="Read and write at most so many MiB in a second.",
+    help="The most MiB that are read and written in a second.",
 )
 @_PASSPHRASE
 @settings_options("database", "keys")
