@@ -541,11 +541,10 @@ def _is_empty(place: Command) -> bool:
     return run_sql(place.url, "SELECT to_regclass('companies') IS NULL") == [(True,)]
 
 
+@pytest.mark.parametrize("fresh_database", ["postgres"], indirect=True)
 def test_programs_of_the_server_that_fail_or_are_missing_are_named(
     used: Command, new_place: NewPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not is_postgres(used.url):
-        pytest.skip("SQLite needs no programs")
     programs = used.folder / "programs"
     programs.mkdir()
     used.done("backup", file(used))
