@@ -11,8 +11,6 @@ from typing import NamedTuple
 import pytest
 
 from comptoir.auth.records import ConsoleRole
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from support.chromium import Chromium, Tab
 from support.companies import Company
 from support.console import console_of, new_code
@@ -42,8 +40,7 @@ def chromium() -> Iterator[Chromium]:
 @pytest.fixture(scope="session")
 def site(fresh_sqlite: FreshDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
-    settings = Settings(database=fresh_sqlite(folder, MODEL), keys=str(folder / "keys"))
-    with Server(settings, folder) as server:
+    with Server.over(fresh_sqlite, folder, inspect="bodies") as server:
         company = server.new_company()
         company.admin.load_all(company.stored, {name: [each] for name, each in SAMPLES.items()})
         yield Site(server, company)

@@ -24,17 +24,15 @@ def live(open_tab: OpenTab, site: Site) -> Tab:
     return tab
 
 
-@pytest.fixture
-def whole(live: Tab) -> None:
-    """Whole requests are recorded."""
-    live.do(live.page.get_by_text("Change", exact=True).last.click())
-    live.do(live.page.get_by_label("Keep").select_option("bodies"))
-    live.click(live.page.get_by_role("button", name="Change the recording"))
-    live.do(live.page.get_by_text("Recording: bodies").wait_for())
-    live.do(live.page.get_by_role("button", name="● Live").wait_for())
+def test_what_is_recorded_is_changed(live: Tab) -> None:
+    for level in ("heads", "bodies"):
+        live.do(live.page.get_by_text("Change", exact=True).last.click())
+        live.do(live.page.get_by_label("Keep").select_option(level))
+        live.click(live.page.get_by_role("button", name="Change the recording"))
+        live.do(live.page.get_by_text(f"Recording: {level}").wait_for())
+        live.do(live.page.get_by_role("button", name="● Live").wait_for())
 
 
-@pytest.mark.usefixtures("whole")
 def test_a_refused_request_appears_and_is_explained(live: Tab, site: Site) -> None:
     refused = site.company.patch(AGENT, {"name": "It's"}, if_match='W/"1"')
     row = live.page.locator(f"tr[data-id='{refused.headers['x-request-id']}']")
@@ -126,7 +124,6 @@ def test_a_filter_holds_for_new_requests(live: Tab, site: Site) -> None:
     assert live.texts(live.page.locator(f"tr[data-id='{read}']")) == []
 
 
-@pytest.mark.usefixtures("whole")
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_refused_request_is_corrected_and_sent(
     new_tab: OpenTab, site: Site, scripts: bool
