@@ -10,6 +10,9 @@ import { Provider } from 'oidc-provider';
 const { AUDIENCE, CERTIFICATE, CLIENT_SECRET, KEY, REDIRECT_URI } = process.env;
 const RESOURCE = 'urn:comptoir:tests';
 
+// its notices must not come between our lines
+console.info = console.error;
+
 function newKey() {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   return { ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), use: 'sig', alg: 'RS256' };

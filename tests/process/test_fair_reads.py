@@ -104,7 +104,8 @@ def test_one_client_with_many_heavy_reads_leaves_others_their_reads(
     for each in ended():
         answer = read_answer(each)
         refusal(answer, "Internal_DatabaseBusy")
-        assert answer.headers["retry-after"] == f"{SECONDS}"
+        # shorter than the longest if reads ended before
+        assert 0 < int(answer.headers["retry-after"]) <= SECONDS
 
 
 def test_a_waiting_read_ends_when_its_client_disconnects(
