@@ -536,7 +536,9 @@ class Store(Reads, ABC):
         async def unit(expected: int | None) -> tuple[int, int]:
             work = partial(index_some, entity_set, expected)
             # a stop waits for the writer, which ends the unit even if the database hangs
-            ended = self._writer.submit(company_id, work, alone=True)
+            ended = asyncio.ensure_future(self._writer.submit(company_id, work, alone=True))
+            # then nobody else retrieves a refusal, which asyncio would log
+            ended.add_done_callback(lambda each: each.cancelled() or each.exception())
             progress, lag = await asyncio.shield(ended)
             # writers beside it must not keep it from other sets
             return progress, lag if until is None else min(lag, until - progress)
