@@ -22,6 +22,12 @@ MANY = 1_200
 """More than a unit of work trims, or indexes."""
 
 
+@pytest.fixture(scope="module")
+def service(share_service: StartService) -> Service:
+    """A service of its own, because all companies are trimmed."""
+    return share_service()
+
+
 @pytest.fixture
 def keys(company: Company) -> Sequence[str]:
     """The keys of many records, each of which has one change."""

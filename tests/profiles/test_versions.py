@@ -35,7 +35,7 @@ def companies(
 
 def test_a_list_was_ignored_up_to_version_22(companies: Mapping[int, Company]) -> None:
     for order in (CHOSEN, CHOSEN[::-1]):
-        for condition in ("code in ('A')", "contains(toupper(name),'A')"):
+        for condition in ("code in ('A')", "contains(toupper(code),'A')"):
             for version in order:
                 company = companies[version]
                 query: dict[str, str | int] = {"$filter": condition, "$top": len(order) * order[0]}
