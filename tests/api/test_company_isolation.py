@@ -136,11 +136,14 @@ def test_the_companies_would_differ(
 
 
 def test_an_item_has_the_attributes_of_its_company(pair: Pair) -> None:
+    """Its value is another one after the test of changes."""
     value = f"{FOREIGN} itemAttributeValuesExt"
     for client, count in ((pair.own, 0), (pair.operator, 1)):
-        condition = f"attributeName1 eq 'Colour' and attributeValue1 eq '{value}'"
-        found = client.get("filteredItemAttributesExt", {"$filter": condition})
-        assert len(found.json()["value"]) == count
+        found: list[object] = []
+        for text in (value, f"{value} again"):
+            condition = f"attributeName1 eq 'Colour' and attributeValue1 eq '{text}'"
+            found += client.listed("filteredItemAttributesExt", {"$filter": condition})
+        assert len(found) == count
 
 
 def test_expanded_companies_are_those_of_the_token(pair: Pair) -> None:
