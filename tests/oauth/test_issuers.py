@@ -52,7 +52,7 @@ def command(trusting: Service, folder: Path) -> IssuerCommand:
 
 @pytest.fixture(scope="module")
 def shared(command: IssuerCommand, folder: Path) -> Iterator[OtherIssuer]:
-    """An issuer that the service trusts, for tests that remove and add it again."""
+    """An issuer that the service trusts, for tests that do not change that."""
     with OtherIssuer(folder) as issuer:
         command.add("shared", issuer.url, *EVERY)
         yield issuer
@@ -207,22 +207,23 @@ MAPPED: Sequence[tuple[tuple[str, ...], Mapping[str, object], int, int]] = (
 
 @ON_SQLITE
 def test_claims_give_what_they_are_mapped_to(
-    command: IssuerCommand, shared: OtherIssuer, company: Company
+    command: IssuerCommand, issuer: OtherIssuer, company: Company
 ) -> None:
     """Other values give nothing, and only a mapped one gives `admin`."""
-    former: tuple[str, ...] | None = None
+    name, former = new_name(), tuple[str, ...]()
+    command.add(name, issuer.url, *EVERY)
 
     def check(case: tuple[tuple[str, ...], Mapping[str, object], int, int]) -> None:
         nonlocal former
         options, claims, reads, writes = case
         if options != former:
-            command.done("remove", "shared")
-            command.add("shared", shared.url, *EVERY, *options)
+            command.done("remove", name)
+            command.add(name, issuer.url, *EVERY, *options)
             former = options
-        client = company.using(shared.token(claims))
+        client = company.using(issuer.token(claims))
         assert client.get("itemAttributesExt").status_code == reads
-        name = {"name": f"Depth {next(_numbers)}"}
-        assert client.post("itemAttributesExt", name).status_code == writes
+        body = {"name": f"Depth {next(_numbers)}"}
+        assert client.post("itemAttributesExt", body).status_code == writes
 
     check_all(MAPPED, check)
 
@@ -259,10 +260,9 @@ def test_a_token_reaches_the_companies_of_its_issuer(
 
 
 def test_a_claim_may_name_the_companies(
-    command: IssuerCommand, shared: OtherIssuer, company: Company
+    command: IssuerCommand, issuer: OtherIssuer, company: Company
 ) -> None:
-    command.done("remove", "shared")
-    command.add("shared", shared.url, "--companies-claim", "companies")
+    command.add(new_name(), issuer.url, "--companies-claim", "companies")
     for value, expected in (
         ([company.id.upper()], 200),
         (company.id, 200),
@@ -270,7 +270,7 @@ def test_a_claim_may_name_the_companies(
         ("*", 404),
         (None, 404),
     ):
-        found = status(company.using(shared.token({"companies": value})))
+        found = status(company.using(issuer.token({"companies": value})))
         assert found == expected, value
 
 
