@@ -15,7 +15,7 @@ from comptoir.auth.records import Issuer, Login, LoginPolicy
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.features.console import errors
 from comptoir.features.console.backend import Backend
-from comptoir.features.console.code_flow import LONGEST_CODE, IssuerAnswer, PendingLogin
+from comptoir.features.console.code_flow import LONGEST_CODE, PendingLogin
 from comptoir.features.console.guards import ORIGIN
 from comptoir.features.console.login import (
     GUESSED,
@@ -24,10 +24,15 @@ from comptoir.features.console.login import (
     cookie_name,
     login_form,
     new_session,
-    pending_cookie_name,
     set_cookie,
 )
-from comptoir.features.console.logins import CODE_SECONDS, Session, checked_subject, former_digest
+from comptoir.features.console.logins import (
+    CODE_SECONDS,
+    Session,
+    checked_subject,
+    former_digest,
+    new_secret,
+)
 from comptoir.features.console.templates import html_page
 from comptoir.features.console.visit import FormData, form_data
 from comptoir.http.exchange import Exchange
@@ -40,7 +45,6 @@ MOST_RUNNING = 8
 """The most logins that wait for one issuer at once."""
 
 _OWN_SITES = (None, "same-origin", "none")
-_DENIED = "access_denied"
 
 
 class IssuerLogin:
@@ -60,9 +64,9 @@ class IssuerLogin:
         if request.headers.get("sec-fetch-site") not in _OWN_SITES:
             return RedirectResponse(LOGIN, 303)
         origin: str = request.scope[ORIGIN]
-        issuer, console = await self._found(request)
+        issuer, console = await self._backend.code_flow.issuer(request.path_params["issuer"])
         former = former_digest(request.cookies.get(cookie_name(origin), ""))
-        pending = PendingLogin.begin(issuer.name, self._backend.now, former)
+        pending = PendingLogin(issuer.name, self._backend.now, new_secret(), former)
         back = redirect_uri(origin, issuer.name)
         try:
             with self._waiting(issuer):
@@ -71,8 +75,7 @@ class IssuerLogin:
             return self._failed(issuer, refusal, request)
         response = RedirectResponse(address, 303)
         # the way back is a navigation from another site, for which a strict cookie is not sent
-        name = pending_cookie_name(origin)
-        set_cookie(response, origin, name, pending.text, "lax", CODE_SECONDS)
+        set_cookie(response, origin, "login", pending.text, "lax", CODE_SECONDS)
         return response
 
     async def come_back(self, request: Request) -> Response:
@@ -85,7 +88,7 @@ class IssuerLogin:
         exchange.hide_query()
         query = form_data(request.url.query)
         origin: str = request.scope[ORIGIN]
-        issuer, console = await self._found(request)
+        issuer, console = await self._backend.code_flow.issuer(request.path_params["issuer"])
         try:
             pending = self._pending(request, issuer, query)
         except Refusal as refusal:
@@ -111,18 +114,18 @@ class IssuerLogin:
             exchange.subject = session.login.by
             # a redirect would still be a navigation from the issuer, without the strict cookie
             response = html_page("login_done.html", {"title": "Logged in"})
-            set_cookie(response, origin, cookie_name(origin), new.secret, "strict")
+            set_cookie(response, origin, "session", new.secret, "strict")
         # it is over, whatever has become of it
-        set_cookie(response, origin, pending_cookie_name(origin), "", "lax", 0)
+        set_cookie(response, origin, "login", "", "lax", 0)
         return response
 
     def _pending(self, request: Request, issuer: Issuer, query: FormData) -> PendingLogin:
         """The login that an answer belongs to; raises `Refusal` (403) without one."""
-        cookie = request.cookies.get(pending_cookie_name(request.scope[ORIGIN]), "")
+        cookie = request.cookies.get(cookie_name(request.scope[ORIGIN], "login"), "")
         pending = PendingLogin.parsed(issuer.name, cookie, self._backend.now)
         if pending is None:
             raise errors.NOT_BEGUN(issuer=issuer.name, minutes=CODE_SECONDS // 60)
-        if not hmac.compare_digest(query.text("state").encode(), pending.state.encode()):
+        if not hmac.compare_digest(query.text("state").encode(), pending.derived("state").encode()):
             raise errors.OTHER_LOGIN()
         return pending
 
@@ -136,29 +139,18 @@ class IssuerLogin:
     ) -> Login:
         """The user whom the issuer names in exchange for the code; raises `Refusal`."""
         code = query.text("code")
-        if query.text("error") == _DENIED:
+        if query.text("error") == "access_denied":
             raise errors.CANCELLED(issuer=issuer.name)
         if query.has("error") or not 0 < len(code) <= LONGEST_CODE:
             raise errors.NO_CODE(issuer=issuer.name)
-        back = redirect_uri(origin, issuer.name)
-        answered = IssuerAnswer(code, query.text("iss"))
+        back, iss = redirect_uri(origin, issuer.name), query.text("iss")
         with self._waiting(issuer):
-            login = await self._backend.code_flow.user(issuer, console, pending, answered, back)
+            login = await self._backend.code_flow.user(issuer, console, pending, code, iss, back)
         try:
             checked_subject(login.subject)
         except OperatorError as error:
             raise errors.LONG_NAME() from error
         return login
-
-    async def _found(self, request: Request) -> tuple[Issuer, LoginPolicy]:
-        """The issuer of an address; raises `Refusal` (404) if users do not log in with it.
-
-        Raises `Refusal` (503) while the database is away.
-        """
-        found = await self._backend.code_flow.issuer(request.path_params["issuer"])
-        if found is None:
-            raise errors.NO_LOGIN()
-        return found
 
     @contextmanager
     def _waiting(self, issuer: Issuer) -> Iterator[None]:

@@ -33,13 +33,16 @@ LOGIN = f"{CONSOLE}/login"
 GUESSED = "console"
 """The name of the console's user, where failed authentications are counted."""
 
+Purpose = Literal["session", "login", "company"]
+"""What a cookie has: a secret, a login through an issuer that has begun, or the last company."""
+
 _LARGEST_FORM = 1_000
 """The most bytes of a form with a code."""
 
 
 @cache
-def cookie_name(origin: str) -> str:
-    """The name of the cookie with the secret of a session.
+def cookie_name(origin: str, purpose: Purpose = "session") -> str:
+    """The name of a cookie of the console.
 
     Browsers accept the prefix `__Host-` only from the host itself, by TLS. Some refuse secure
     cookies on loopback addresses without TLS, which have another name. All services of a host share
@@ -47,17 +50,8 @@ def cookie_name(origin: str) -> str:
     """
     parts = urlsplit(origin)
     name = "__Host-comptoir" if parts.scheme == "https" else "comptoir_console"
-    return name if parts.port is None else f"{name}_{parts.port}"
-
-
-def pending_cookie_name(origin: str) -> str:
-    """The name of the cookie of a login through an issuer that has begun."""
-    return f"{cookie_name(origin)}_login"
-
-
-def company_cookie_name(origin: str) -> str:
-    """The name of the cookie with the id of the company that the browser had last."""
-    return f"{cookie_name(origin)}_company"
+    name = name if parts.port is None else f"{name}_{parts.port}"
+    return name if purpose == "session" else f"{name}_{purpose}"
 
 
 class LoginPage:
@@ -92,10 +86,10 @@ class LoginPage:
             return login_form(backend, refusal)
         exchange.subject = session.login.by
         response = RedirectResponse(CONSOLE, 303)
-        set_cookie(response, origin, cookie_name(origin), new.secret, "strict")
-        if pending_cookie_name(origin) in request.cookies:
+        set_cookie(response, origin, "session", new.secret, "strict")
+        if cookie_name(origin, "login") in request.cookies:
             # a login that began before this session would not end it
-            set_cookie(response, origin, pending_cookie_name(origin), "", "lax", 0)
+            set_cookie(response, origin, "login", "", "lax", 0)
         return response
 
 
@@ -115,7 +109,7 @@ def new_session(backend: Backend, exchange: Exchange, former: str) -> NewSession
 def set_cookie(
     response: Response,
     origin: str,
-    name: str,
+    purpose: Purpose,
     value: str,
     sent: Literal["strict", "lax"],
     seconds: int | None = None,
@@ -125,7 +119,7 @@ def set_cookie(
     A strict one is `sent` only with what the console's own pages ask for.
     """
     response.set_cookie(
-        name,
+        cookie_name(origin, purpose),
         value,
         max_age=seconds,
         path="/",
@@ -142,9 +136,8 @@ def login_form(backend: Backend, refusal: Refusal | None = None) -> Response:
         "problem": "" if refusal is None else refusal.message,
         "issuers": [(name, f"{LOGIN}/{name}") for name in backend.code_flow.choices],
     }
-    if refusal is None:
-        return html_page("login.html", context)
-    return html_page("login.html", context, refusal.error.status, refusal.headers)
+    status, headers = (200, None) if refusal is None else (refusal.error.status, refusal.headers)
+    return html_page("login.html", context, status, headers)
 
 
 async def found_session(backend: Backend, secret: str) -> Session | None:
