@@ -208,24 +208,19 @@ class Inspecting(Feature):
     @override
     @asynccontextmanager
     async def opened(self, _: Kernel) -> AsyncIterator[None]:
-        if not self._has_screen:
+        with ExitStack() as closing:
+            if self._has_screen:
+                self.inspector = Inspector(self._settings, Redactor.of(self._model))
+                closing.callback(self.inspector.stop)
             yield
-            return
-        self.inspector = Inspector(self._settings, Redactor.of(self._model))
-        try:
-            yield
-        finally:
-            self.inspector.stop()
 
     @override
     @contextmanager
     def serving(self) -> Iterator[None]:
         """Let all workers share a folder."""
-        if not self._has_screen:
-            yield
-            return
-        with private_folder() as folder:
-            os.environ[FOLDER] = str(folder)
+        with ExitStack() as closing:
+            if self._has_screen:
+                os.environ[FOLDER] = str(closing.enter_context(private_folder()))
             yield
 
     @override
