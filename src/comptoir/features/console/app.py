@@ -1,6 +1,6 @@
 """The console as an application: its routes, and how a request becomes a visit."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -19,8 +19,15 @@ from comptoir.features.console.backend import Backend, CompanyChoice, company_ch
 from comptoir.features.console.figures import Figures
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage, respond
 from comptoir.features.console.guards import ORIGIN, UNLOGGED, Guards
-from comptoir.features.console.issuer_login import ISSUER, IssuerLogin
-from comptoir.features.console.login import LOGIN, LoginPage, cookie_name, found_session, set_cookie
+from comptoir.features.console.login import (
+    ISSUER,
+    LOGIN,
+    IssuerLogin,
+    LoginPage,
+    cookie_name,
+    found_session,
+    set_cookie,
+)
 from comptoir.features.console.logins import Session
 from comptoir.features.console.screens import (
     audit,
@@ -162,13 +169,11 @@ async def _failed(_: Request, error: Exception) -> Response:
     return refusal_page(error if isinstance(error, Refusal) else errors.NO_ANSWER())
 
 
-def _static_routes() -> list[Route]:
+def _static_routes() -> Iterator[Route]:
     """The files of the console, which are read once."""
-    return [
-        Route(f"{CONSOLE}/static/{path.name}", _file(path), methods=["GET"])
-        for path in sorted(_STATIC.iterdir())
-        if path.suffix in _MEDIA_TYPES
-    ]
+    for path in sorted(_STATIC.iterdir()):
+        if path.suffix in _MEDIA_TYPES:
+            yield Route(f"{CONSOLE}/static/{path.name}", _file(path), methods=["GET"])
 
 
 def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
