@@ -122,7 +122,7 @@ class Inspector(Observer):
         if self._is_full:
             self.skipped += 1
             return False
-        exchange.notes = Capture(scope, self._limit)
+        exchange.notes = Capture(scope["raw_path"], scope["headers"], self._limit)
         return True
 
     @override

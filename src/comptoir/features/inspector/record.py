@@ -4,11 +4,11 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import NamedTuple
 
 import msgspec
-from starlette.types import Scope
 from typing_extensions import override
 
 from comptoir.auth.failures import unverified
@@ -62,6 +62,7 @@ class CapturedPart(NamedTuple):
     answered: Answered
 
 
+@dataclass(slots=True, eq=False)
 class Capture(Notes):
     """Notes of an exchange; of each body at most `limit` bytes, and 0 for none.
 
@@ -69,30 +70,16 @@ class Capture(Notes):
     begun; None if it must not be read.
     """
 
-    __slots__ = (
-        "answered",
-        "body",
-        "denial",
-        "headers",
-        "is_batch",
-        "limit",
-        "parts",
-        "path",
-        "principal",
-        "unread",
-    )
-
-    def __init__(self, scope: Scope, limit: int) -> None:
-        self.path: bytes = scope["raw_path"]
-        self.headers: Sequence[Header] = scope["headers"]
-        self.limit = limit
-        self.principal: Principal | None = None
-        self.body: bytes | None = None
-        self.answered: Answered | None = None
-        self.denial: OAuthRefusal | None = None
-        self.unread: Callable[[], Awaitable[bytes]] | None = None
-        self.is_batch = False
-        self.parts: list[CapturedPart] = []
+    path: bytes
+    headers: Sequence[Header]
+    limit: int
+    principal: Principal | None = None
+    body: bytes | None = None
+    answered: Answered | None = None
+    denial: OAuthRefusal | None = None
+    unread: Callable[[], Awaitable[bytes]] | None = None
+    is_batch: bool = False
+    parts: list[CapturedPart] = field(default_factory=list)
 
     @override
     def note_request(self, request: Request) -> None:
