@@ -265,22 +265,15 @@ def columns(entity_type: EntityType, names: Sequence[str], order: str) -> Iterat
     first = (order or default_order(entity_type) or entity_type.key).split(",")[0]
     by, _, way = first.strip().partition(" ")
     for name in names:
-        column = _unsorted(entity_type.by_name[name])
+        declared = entity_type.by_name[name]
+        sorting, sorted_by = "" if declared.is_unlimited else name, ""
         if name == by and way.strip() in ("", "asc", "desc"):
             sorted_by = "descending" if way.strip() == "desc" else "ascending"
-            is_reversed = column.sorting and sorted_by == "ascending"
-            sorting = f"{name} desc" if is_reversed else column.sorting
-            column = msgspec.structs.replace(column, order=sorted_by, sorting=sorting)
-        yield column
-
-
-@cache
-def _unsorted(declared: Property) -> TableColumn:
-    """The column of a property, while others sort the records."""
-    name, title = declared.name, f"{declared.name}: {declared.description}"
-    is_number = isinstance(declared.type, Int32 | DecimalNumber)
-    sorting = "" if declared.is_unlimited else name
-    return TableColumn(name, caption(declared), title, is_number, sorting=sorting)
+            if sorting and sorted_by == "ascending":
+                sorting = f"{name} desc"
+        title = f"{name}: {declared.description}"
+        is_number = isinstance(declared.type, Int32 | DecimalNumber)
+        yield TableColumn(name, caption(declared), title, is_number, sorted_by, sorting)
 
 
 def shown_names(entity_type: EntityType, query: RecordQuery) -> tuple[str, ...]:
