@@ -13,7 +13,7 @@ from support.samples import CONTACT
 FIELDS = (
     *("name", "subject", "hint", "kid", "id", "pem", "url", "audience", "algorithms", "map"),
     *("days", "rate", "quota", "seen", "level", "for", "tag", "read", "wanted", "now", "roles"),
-    *("companies", "companies-claim", "field.displayName", "secret.onlinePassword"),
+    *("companies", "companies-claim", "field.displayName", "field.onlinePassword"),
 )
 ADDRESSES = [
     (each.method, f"{screen.address}{each.path}")

@@ -13,7 +13,7 @@ import pytest
 
 from comptoir.auth.failures import FREE_FAILURES
 from comptoir.auth.records import ConsoleRole
-from comptoir.features.console.issuer_login import MOST_RUNNING
+from comptoir.features.console.login import MOST_RUNNING
 from comptoir.features.console.logins import CODE_SECONDS, digest_of
 from comptoir.features.console.visit import MOST_FIELDS
 from support.certificates import trusted_folder

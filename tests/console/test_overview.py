@@ -10,8 +10,8 @@ import pytest
 
 from comptoir.auth.records import ConsoleRole
 from comptoir.features.console import figures
-from comptoir.features.console.figures import quantile
-from comptoir.features.console.screens.overview import HEIGHT, MISSING, WIDTH, Chart
+from comptoir.features.console.figures import MINUTES, Point, quantile
+from comptoir.features.console.screens.overview import HEIGHT, MISSING, WIDTH, charts
 from support.clients import add_client
 from support.console import Browser, new_code, origin_of
 from support.service import Service, StartService
@@ -75,12 +75,16 @@ def test_the_figures_are_those_since_the_last_sample(
 
 
 def test_a_curve_breaks_where_a_number_is_missing() -> None:
-    chart = Chart.of("x", "ms", ".1f", {"": [None, 1.0, None, 4.0, 2.0]}, [0, 0.25, 0.5, 0.75, 1])
-    (curve,) = chart.curves
+    numbers = [None, 1.0, None, 4.0, 2.0]
+    points = [
+        Point(MINUTES * 15 * at, 0, number, number, 0, 0, 0, 0) for at, number in enumerate(numbers)
+    ]
+    [times] = [each for each in charts(points) if each.unit == "ms"]
     # a number alone is a dot
-    assert curve.lines == ["75.0,45.0 75.0,45.0", "225.0,0.0 300.0,30.0"]
-    assert (chart.most, curve.last) == ("4.0", "2.0")
-    assert Chart.of("x", "ms", ".1f", {"": [None]}, [1]).most == MISSING
+    assert times.curves[0].lines == ["75.0,45.0 75.0,45.0", "225.0,0.0 300.0,30.0"]
+    assert (times.most, times.curves[0].texts[-1]) == ("4.0", "2.0")
+    [without] = [each for each in charts(points[:1]) if each.unit == "ms"]
+    assert without.most == MISSING
 
 
 @together(

@@ -38,7 +38,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.auth.issuer_terms:check_issuer": "only a new issuer needs aiohttp",
     "comptoir.app:_outgoing.made": "only a service with an outside issuer needs aiohttp",
     "comptoir.app:open_store": "asyncpg is for PostgreSQL alone",
-    "comptoir.features.console.app:_screens_of": "a feature has a screen only with the console",
+    "comptoir.features.console.app:console": "a feature has a screen only with the console",
     "comptoir.features.console.feature:Console._build": "only its first request needs Jinja2",
     "comptoir.features.console.feature:Console.announce": "only a quickstart prints a link",
     "comptoir.features.backup.commands:_engine": "asyncpg is for PostgreSQL alone",

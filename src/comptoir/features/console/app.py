@@ -19,11 +19,11 @@ from comptoir.features.console.backend import Backend, CompanyChoice, company_ch
 from comptoir.features.console.figures import Figures
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage, respond
 from comptoir.features.console.guards import ORIGIN, UNLOGGED, Guards
-from comptoir.features.console.issuer_login import ISSUER, IssuerLogin
 from comptoir.features.console.login import (
+    ISSUER,
     LOGIN,
+    IssuerLogin,
     LoginPage,
-    company_cookie_name,
     cookie_name,
     found_session,
     set_cookie,
@@ -42,7 +42,7 @@ from comptoir.features.console.screens import (
 from comptoir.features.console.templates import refusal_page
 from comptoir.features.console.visit import FormData, Visit, form_data, principal_of, read_form
 from comptoir.http.exchange import Exchange
-from comptoir.http.feature import Feature, Kernel
+from comptoir.http.feature import Kernel
 
 COMPANY_SECONDS = 365 * 24 * 3600
 """The time that a browser remembers the company that it had last."""
@@ -60,13 +60,14 @@ _MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg
 def console(kernel: Kernel, figures: Figures) -> ASGIApp:
     """The application at `/console`."""
     backend = Backend(kernel, figures)
-    entrance = ScreenRouter(backend)
+    others: list[Screen] = [resolve_name(each.screen) for each in backend.features if each.screen]
+    screens = sorted([*SCREENS, *others], key=lambda each: each.position)
     login, outside = LoginPage(backend), IssuerLogin(backend)
     routes = [
         *[
-            entrance.route(screen, endpoint)
-            for screen in entrance.screens
-            for endpoint in screen.endpoints
+            _route(backend, screens, screen, each)
+            for screen in screens
+            for each in screen.endpoints
         ],
         Route(LOGIN, login.show, methods=["GET"]),
         Route(LOGIN, login.enter, methods=["POST"]),
@@ -83,64 +84,51 @@ def console(kernel: Kernel, figures: Figures) -> ASGIApp:
     return Guards(application, backend.settings, kernel.log)
 
 
-class ScreenRouter:
-    """Routes requests to screens: each needs a session and a role."""
+def _route(
+    backend: Backend, screens: Sequence[Screen], screen: Screen, endpoint: Endpoint
+) -> Route:
+    """The route of an endpoint of a screen, which needs a session and a role."""
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        screens = [*SCREENS, *_screens_of(backend.features)]
-        self.screens = sorted(screens, key=lambda each: each.position)
+    async def handle(request: Request) -> Response:
+        if endpoint.is_polled:
+            request.scope[UNLOGGED] = True
+        secret = request.cookies.get(cookie_name(request.scope[ORIGIN]), "")
+        if not secret:
+            return RedirectResponse(LOGIN, 303)
+        # a form may arrive slowly, and its session may end meanwhile
+        form = await read_form(request) if request.method == "POST" else FormData(())
+        session = await found_session(backend, secret)
+        if session is None:
+            return RedirectResponse(LOGIN, 303)
+        visit = await _visit(backend, request, session, form, screen)
+        response = respond(await _answer(visit, screen, endpoint), visit, screens, screen)
+        _remember_company(response, visit)
+        return response
 
-    def route(self, screen: Screen, endpoint: Endpoint) -> Route:
-        """The route of an endpoint of a screen."""
-
-        async def handle(request: Request) -> Response:
-            if endpoint.is_polled:
-                request.scope[UNLOGGED] = True
-            secret = request.cookies.get(cookie_name(request.scope[ORIGIN]), "")
-            if not secret:
-                return RedirectResponse(LOGIN, 303)
-            # a form may arrive slowly, and its session may end meanwhile
-            form = await read_form(request) if request.method == "POST" else FormData(())
-            session = await found_session(self._backend, secret)
-            if session is None:
-                return RedirectResponse(LOGIN, 303)
-            visit = await self._visit(request, session, form, screen)
-            response = respond(await _answer(visit, screen, endpoint), visit, self.screens, screen)
-            _remember_company(response, visit)
-            return response
-
-        return Route(f"{screen.address}{endpoint.path}", handle, methods=[endpoint.method])
-
-    async def _visit(
-        self, request: Request, session: Session, form: FormData, screen: Screen
-    ) -> Visit:
-        exchange: Exchange = request.scope["exchange"]
-        exchange.subject = session.login.by
-        query = form_data(request.scope["query_string"].decode("latin-1"))
-        companies: Sequence[CompanyChoice] = ()
-        company = None
-        if screen.has_companies or query.has("company"):
-            wanted = query.text("company") if query.has("company") else None
-            last = request.cookies.get(company_cookie_name(request.scope[ORIGIN]), "")
-            principal = principal_of(session.login)
-            companies, company = await company_choices(self._backend, principal, wanted, last)
-        return Visit(self._backend, request, session, query, form, companies, company)
+    return Route(f"{screen.address}{endpoint.path}", handle, methods=[endpoint.method])
 
 
-def _screens_of(features: Sequence[Feature]) -> Iterator[Screen]:
-    for place in filter(None, [each.screen for each in features]):
-        screen = resolve_name(place)
-        if not isinstance(screen, Screen):
-            raise TypeError(f"{place} is not a screen")
-        yield screen
+async def _visit(
+    backend: Backend, request: Request, session: Session, form: FormData, screen: Screen
+) -> Visit:
+    exchange: Exchange = request.scope["exchange"]
+    exchange.subject = session.login.by
+    query = form_data(request.scope["query_string"].decode("latin-1"))
+    companies: Sequence[CompanyChoice] = ()
+    company = None
+    if screen.has_companies or query.has("company"):
+        wanted = query.text("company") if query.has("company") else None
+        last = request.cookies.get(cookie_name(request.scope[ORIGIN], "company"), "")
+        principal = principal_of(session.login)
+        companies, company = await company_choices(backend, principal, wanted, last)
+    return Visit(backend, request, session, query, form, companies, company)
 
 
 async def _answer(visit: Visit, screen: Screen, endpoint: Endpoint) -> Answer:
     """The answer of an endpoint, or the page that says why it has none."""
     try:
         _check(visit, screen, endpoint)
-        if visit.lacks_company:
+        if visit.query.has("company") and visit.company is None:
             return TemplatePage("no_company.html", "Unknown company", {}, 404)
         return await endpoint.handler(visit)
     except Refusal as error:
@@ -156,9 +144,9 @@ async def _answer(visit: Visit, screen: Screen, endpoint: Endpoint) -> Answer:
 def _remember_company(response: Response, visit: Visit) -> None:
     """Have the browser send the chosen company, which a page without one then shows."""
     origin: str = visit.request.scope[ORIGIN]
-    name = company_cookie_name(origin)
-    if visit.company is not None and visit.request.cookies.get(name) != visit.company.id:
-        set_cookie(response, origin, name, visit.company.id, "strict", COMPANY_SECONDS)
+    last = visit.request.cookies.get(cookie_name(origin, "company"))
+    if visit.company is not None and last != visit.company.id:
+        set_cookie(response, origin, "company", visit.company.id, "strict", COMPANY_SECONDS)
 
 
 def _check(visit: Visit, screen: Screen, endpoint: Endpoint) -> None:
@@ -181,13 +169,11 @@ async def _failed(_: Request, error: Exception) -> Response:
     return refusal_page(error if isinstance(error, Refusal) else errors.NO_ANSWER())
 
 
-def _static_routes() -> list[Route]:
+def _static_routes() -> Iterator[Route]:
     """The files of the console, which are read once."""
-    return [
-        Route(f"{CONSOLE}/static/{path.name}", _file(path), methods=["GET"])
-        for path in sorted(_STATIC.iterdir())
-        if path.suffix in _MEDIA_TYPES
-    ]
+    for path in sorted(_STATIC.iterdir()):
+        if path.suffix in _MEDIA_TYPES:
+            yield Route(f"{CONSOLE}/static/{path.name}", _file(path), methods=["GET"])
 
 
 def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:

@@ -7,7 +7,7 @@ import hmac
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 from urllib.parse import quote_plus, urlencode
 
 import msgspec
@@ -17,7 +17,8 @@ from comptoir.auth.issuers import BASIC, OPENID, LoginEndpoints, OutsideIssuers
 from comptoir.auth.records import Issuer, Login, LoginPolicy, Registry
 from comptoir.auth.verification import CLOCK_SKEW, MAX_TOKEN_BYTES
 from comptoir.errors.messages import quoted
-from comptoir.features.console.logins import CODE_SECONDS, new_secret
+from comptoir.features.console import errors
+from comptoir.features.console.logins import CODE_SECONDS
 from comptoir.outgoing import OutgoingError, PostAnswer, PostForm
 
 LONGEST_CODE = 2_048
@@ -45,11 +46,6 @@ class PendingLogin(Struct, frozen=True):
     former: str
 
     @classmethod
-    def begin(cls, issuer: str, now: int, former: str) -> Self:
-        """A new one."""
-        return cls(issuer, now, new_secret(), former)
-
-    @classmethod
     def parsed(cls, issuer: str, text: str, now: int) -> Self | None:
         """The one in a cookie; None if it is malformed or has ended."""
         found = _PENDING.fullmatch(text)
@@ -63,43 +59,18 @@ class PendingLogin(Struct, frozen=True):
         """The value of the cookie."""
         return f"{self.begun_at}.{self.secret}.{self.former}"
 
-    @property
-    def state(self) -> str:
-        """The state that the user brings back (RFC 6749, 4.1.1)."""
-        return self._derived("state")
+    def derived(self, purpose: Literal["state", "nonce", "verifier"]) -> str:
+        """A text that nobody can derive without the secret.
 
-    @property
-    def nonce(self) -> str:
-        """The nonce that the ID token contains."""
-        return self._derived("nonce")
-
-    @property
-    def verifier(self) -> str:
-        """The proof for the issuer that this login has asked for a code (RFC 7636, 4.1)."""
-        return self._derived("verifier")
-
-    @property
-    def challenge(self) -> str:
-        """The SHA-256 of the verifier."""
-        return _base64url(hashlib.sha256(self.verifier.encode()).digest())
-
-    def _derived(self, purpose: str) -> str:
+        The user brings back the `state` (RFC 6749, 4.1.1), the ID token contains the `nonce`, and
+        the `verifier` proves to the issuer that this login has asked for a code (RFC 7636, 4.1).
+        """
         text = f"{purpose} {self.begun_at} {self.issuer} {self.former}"
         return _base64url(hmac.digest(self.secret.encode(), text.encode(), "sha256"))
 
 
-class IssuerAnswer(Struct, frozen=True):
-    """The answer of an issuer: a code, and the `iss` of RFC 9207, blank without."""
-
-    code: str
-    iss: str
-
-
-class _Tokens(Struct, frozen=True):
-    id_token: str
-
-
-class _Failure(Struct, frozen=True):
+class _TokenAnswer(Struct, frozen=True):
+    id_token: str = ""
     error: str = ""
 
 
@@ -118,31 +89,32 @@ class CodeFlow:
         issuers = () if known is None else known.issuers.values()
         return sorted(each.name for each in issuers if each.terms.login is not None)
 
-    async def issuer(self, name: str) -> tuple[Issuer, LoginPolicy] | None:
-        """The issuer with a name, and its login; None without one.
+    async def issuer(self, name: str) -> tuple[Issuer, LoginPolicy]:
+        """The issuer with a name, and its login.
 
-        Raises `Refusal` (503) while the database is away.
+        Raises `Refusal` (404) if users do not log in with it, and 503 while the database is away.
         """
         known = self._registry.known or await self._registry.refresh()
         for each in known.issuers.values():
             if each.name == name and each.terms.login is not None:
                 return each, each.terms.login
-        return None
+        raise errors.NO_LOGIN()
 
     async def address(
         self, issuer: Issuer, policy: LoginPolicy, pending: PendingLogin, back: str
     ) -> str:
         """The address where the user logs in, to return to `back`; raises `OutgoingError`."""
         endpoint = (await self._issuers.endpoints(issuer)).authorization_endpoint
+        verifier = pending.derived("verifier").encode()
         query = urlencode(
             {
                 "response_type": "code",
                 "client_id": policy.client_id,
                 "redirect_uri": back,
                 "scope": " ".join((OPENID, *policy.scopes)),
-                "state": pending.state,
-                "nonce": pending.nonce,
-                "code_challenge": pending.challenge,
+                "state": pending.derived("state"),
+                "nonce": pending.derived("nonce"),
+                "code_challenge": _base64url(hashlib.sha256(verifier).digest()),
                 "code_challenge_method": "S256",
             }
         )
@@ -153,27 +125,29 @@ class CodeFlow:
         issuer: Issuer,
         policy: LoginPolicy,
         pending: PendingLogin,
-        answered: IssuerAnswer,
+        code: str,
+        iss: str,
         back: str,
     ) -> Login:
-        """The user who has returned to `back`.
+        """The user who has returned to `back` with a code and the `iss` of RFC 9207, or a blank.
 
         Raises `OutgoingError`, `Refusal` for an ID token that is not valid, and `NoRoleError`.
         """
         document = await self._issuers.endpoints(issuer)
-        is_named = answered.iss or document.authorization_response_iss_parameter_supported
-        if is_named and answered.iss != issuer.url:
+        is_named = iss or document.authorization_response_iss_parameter_supported
+        if is_named and iss != issuer.url:
             raise OutgoingError("the answer does not name this issuer (iss)")
         sent = {
             "grant_type": "authorization_code",
-            "code": answered.code,
+            "code": code,
             "redirect_uri": back,
-            "code_verifier": pending.verifier,
+            "code_verifier": pending.derived("verifier"),
         }
         fields, authorization = await _authenticated(sent, policy, document)
         answer = await self._post(document.token_endpoint, fields, authorization)
         id_token = _id_token(answer, document.token_endpoint)
-        return await self._issuers.user(id_token, issuer, policy, pending.nonce, pending.begun_at)
+        nonce = pending.derived("nonce")
+        return await self._issuers.user(id_token, issuer, policy, nonce, pending.begun_at)
 
 
 async def _authenticated(
@@ -203,26 +177,20 @@ def _secret_in(file: str) -> str:
 
 def _id_token(answer: PostAnswer, endpoint: str) -> str:
     """The ID token of an answer; raises `OutgoingError`, which has no part of a token."""
-    if answer.status != _OK:
-        error = _error_in(answer.body)
-        raise OutgoingError(f"{quoted(endpoint)} responded with status {answer.status}{error}")
     try:
-        found = msgspec.json.decode(answer.body, type=_Tokens).id_token
+        found = msgspec.json.decode(answer.body, type=_TokenAnswer)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise OutgoingError(f"{quoted(endpoint)} responded without an ID token") from None
-    if len(found) > MAX_TOKEN_BYTES:
+        found = _TokenAnswer()
+    if answer.status != _OK:
+        error = f" ({found.error})" if _ERROR.fullmatch(found.error) else ""
+        raise OutgoingError(f"{quoted(endpoint)} responded with status {answer.status}{error}")
+    if not found.id_token:
+        raise OutgoingError(f"{quoted(endpoint)} responded without an ID token")
+    if len(found.id_token) > MAX_TOKEN_BYTES:
         raise OutgoingError(
             f"{quoted(endpoint)} responded with an ID token of more than {MAX_TOKEN_BYTES} bytes"
         )
-    return found
-
-
-def _error_in(body: bytes) -> str:
-    try:
-        error = msgspec.json.decode(body, type=_Failure).error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ""
-    return f" ({error})" if _ERROR.fullmatch(error) else ""
+    return found.id_token
 
 
 def _base64url(digest: bytes) -> str:

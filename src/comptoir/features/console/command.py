@@ -68,8 +68,7 @@ def console(
         return
     given = click.get_current_context().params
     is_named = any(given[each] is not None for each in ("host", "port", "public_url"))
-    address = _named_address(settings) if is_named else _running_address(settings)
-    click.echo(console_link(settings, login, address))
+    click.echo(console_link(settings, login, _address(settings, is_named=is_named)))
     if companies:
         warn_of_missing(settings, companies)
 
@@ -84,19 +83,15 @@ def account() -> str:
     return operator().by.partition(":")[2]
 
 
-def _named_address(settings: Settings) -> str:
-    """The address by the settings; warns if they serve no console."""
-    if not serves_console(settings):
-        warn(_UNSERVED)
-    return settings.beside_api(CONSOLE)
+def _address(settings: Settings, *, is_named: bool) -> str:
+    """The address of the running service, else by the settings; warns without a console.
 
-
-def _running_address(settings: Settings) -> str:
-    """The address of the running service, or else by the settings; warns without a console."""
-    found = console_address(settings)
-    if found is None:
+    Where the settings name the address, no running service is looked for.
+    """
+    found = None if is_named else console_address(settings)
+    if found is None and not is_named:
         warn(message("no service runs here with this database", _NONE_RUNS))
-    elif not found:
+    elif not found and not (is_named and serves_console(settings)):
         warn(_UNSERVED)
     return found or settings.beside_api(CONSOLE)
 

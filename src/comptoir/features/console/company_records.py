@@ -71,13 +71,6 @@ class ChangeLine(msgspec.Struct, frozen=True):
     after: Values
 
 
-class ChangePage(msgspec.Struct, frozen=True):
-    """Entries of the change log, the latest first, and the link to earlier ones, if any."""
-
-    lines: list[ChangeLine]
-    next_link: str
-
-
 class CompanyRecords:
     """The records of the company that a visit has chosen, with the rights of its user.
 
@@ -159,16 +152,19 @@ class CompanyRecords:
         """Delete a record, if it has the ETag."""
         await self._sent("DELETE", self.path(entity_set, key), headers=_if_match(tag))
 
-    async def changes(self, **options: str) -> ChangePage:
-        """A page of the company's change log, with options such as `entitySet` and `from`."""
+    async def changes(self, **options: str) -> tuple[list[ChangeLine], str]:
+        """A page of the company's change log, the latest first, and the link to earlier ones.
+
+        It has options such as `entitySet` and `from`. The link is blank on the last page.
+        """
         path, query = f"{self._company_path()}/changes", urlencode(options)
         page = await self._page(path, query)
-        return ChangePage(list(map(_line, page.records)), page.next_link)
+        return list(map(_line, page.records)), page.next_link
 
     async def change(self, entity_set: EntitySet, key: str, number: int) -> ChangeLine:
         """The change of a record that has a number."""
         options = {"entitySet": entity_set.name, "record": key, "from": str(number), "$top": "1"}
-        return (await self.changes(**options)).lines[0]
+        return (await self.changes(**options))[0][0]
 
     async def known_change(
         self, entity_set: EntitySet, key: str, number: int | None
@@ -212,7 +208,8 @@ class CompanyRecords:
         self, method: str, path: str, query: str, headers: Headers, body: bytes = b""
     ) -> Response:
         try:
-            return await self._visit.answer(method, path, query, headers, body)
+            visit = self._visit
+            return await visit.backend.answer(visit.principal, method, path, query, headers, body)
         except TimeoutError:
             raise errors.UNANSWERED() from None
         except Refusal as refusal:
@@ -222,16 +219,10 @@ class CompanyRecords:
 
 
 def _line(item: Values) -> ChangeLine:
-    return ChangeLine(
-        number=cast("int", item["number"]),
-        at=str(item["at"]),
-        by=str(item["by"]),
-        verb=str(item["verb"]),
-        entity_set=str(item["entitySet"]),
-        record=str(item["record"]),
-        before=cast("Values", item.get("before", {})),
-        after=cast("Values", item.get("after", {})),
-    )
+    number, texts = cast("int", item["number"]), ("at", "by", "verb", "entitySet", "record")
+    at, by, verb, entity_set, record = (str(item[each]) for each in texts)
+    before, after = (cast("Values", item.get(each, {})) for each in ("before", "after"))
+    return ChangeLine(number, at, by, verb, entity_set, record, before, after)
 
 
 def company_of(visit: Visit) -> str:

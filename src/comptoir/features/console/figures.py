@@ -20,7 +20,7 @@ _SAMPLES = int(MINUTES * 60 / SAMPLE_SECONDS)
 class Point(NamedTuple):
     """The figures between two samples: at the end, in epoch seconds, and per second of the time.
 
-    `p50` and `p95` are the seconds that half of the requests and 95 of 100 took at most; None
+    `p50` and `p95` are the milliseconds that half of the requests and 95 of 100 took at most; None
     without requests. `waiting_writes` and `notification_lag`, in seconds, are those at the end.
     """
 
@@ -57,8 +57,9 @@ class Figures:
 
 
 def _point(seconds: float, at: float, before: Counts, after: Counts) -> Point:
+    # the bounds in milliseconds
     buckets = [
-        (bound, count - earlier)
+        (bound * 1_000, count - earlier)
         for (bound, count), (_, earlier) in zip(after.buckets, before.buckets, strict=True)
     ]
     return Point(

@@ -5,8 +5,10 @@ from typing import TypeVar
 
 from comptoir.auth.fields import Field
 from comptoir.errors.refusal import OperatorError, Refusal
+from comptoir.errors.table import BAD_REQUEST
 from comptoir.features.console import errors as problems
 from comptoir.features.console.backend import listed_companies
+from comptoir.features.console.frame import TemplatePage
 from comptoir.features.console.visit import FormData, Visit
 
 T = TypeVar("T")
@@ -63,6 +65,12 @@ class Form:
         """Show an error beside a field."""
         message = error.message if isinstance(error, Refusal) else str(error)
         self.errors[name] = message[:1].upper() + message[1:]
+
+
+def form_page(template: str, title: str, form: Form, **context: object) -> TemplatePage:
+    """The page with a form, which is that of an error if something is wrong with an entry."""
+    status = BAD_REQUEST.status if form.errors else 200
+    return TemplatePage(template, title, {"form": form, **context}, status)
 
 
 def needed(text: str) -> str:

@@ -1,7 +1,6 @@
 """The common parts of screens: their declaration, their answers, and the frame around these."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -46,13 +45,36 @@ class Endpoint(NamedTuple):
     is_polled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
+def act(
+    path: str,
+    change: Callable[..., Awaitable[None]],
+    fields: Sequence[str],
+    done: str,
+    back: str,
+    *kept: str,
+) -> Endpoint:
+    """An endpoint by which an admin changes something in the control tables.
+
+    `change` is a method of `ControlStore`, which gets the `fields` of the form and the user. Then
+    the browser is led back to a page, with what was `done` and the fields that are `kept`.
+    """
+
+    async def handle(visit: Visit) -> Answer:
+        texts = [visit.form.text(each) for each in fields]
+        await change(visit.backend.control, *texts, visit.actor)
+        query = {each: visit.form.text(each) for each in kept}
+        return Redirect(visit.url(f"{CONSOLE}{back}", **query, done=done))
+
+    return Endpoint("POST", path, handle, ConsoleRole.ADMIN)
+
+
+class Screen(NamedTuple):
     """A part of the console: its title in the navigation, its path below `/console`, its endpoints.
 
     `position` orders the navigation. `is_of_service`: it shows what belongs to no
     company, so users who may access only some companies cannot open it. `has_companies`: its pages
-    show one company, which the user chooses.
+    show one company, which the user chooses. `done` has the notices after a change, by the value in
+    the address of a page.
     """
 
     title: str
@@ -61,10 +83,7 @@ class Screen:
     position: int
     is_of_service: bool = False
     has_companies: bool = False
-
-    def is_open_to(self, visit: Visit) -> bool:
-        """Whether a user may open the screen."""
-        return not self.is_of_service or visit.sees_service
+    done: Mapping[str, str] = MappingProxyType({})
 
     @property
     def address(self) -> str:
@@ -81,9 +100,10 @@ def respond(answer: Answer, visit: Visit, screens: Sequence[Screen], here: Scree
     frame = {
         "title": answer.title,
         "visit": visit,
-        "screens": [each for each in screens if each.is_open_to(visit)],
+        "screens": [each for each in screens if visit.sees_service or not each.is_of_service],
         "is_admin": visit.may(ConsoleRole.ADMIN),
         "here": here,
+        "done": here.done.get(visit.query.text("done"), ""),
         "notices": [line for each in visit.backend.features for line in each.notices()],
     }
     return html_page(answer.template, {**frame, **answer.context}, answer.status, answer.headers)

@@ -61,7 +61,10 @@ class Guards:
         scope["exchange"] = exchange
         send = _completed(send, exchange)
         try:
-            await self._pass(scope, receive, send)
+            self._check(scope)
+            await self._inner(scope, receive, send)
+        except Refusal as refusal:
+            await refusal_page(refusal)(scope, receive, send)
         except ClientDisconnectedError:
             exchange.status = CLIENT_DISCONNECTED
         except asyncio.CancelledError:
@@ -77,14 +80,6 @@ class Guards:
                 # requests must not fail because the log cannot be written
                 with suppress(OSError):
                     self._log.write([exchange])
-
-    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            self._check(scope)
-        except Refusal as refusal:
-            await refusal_page(refusal)(scope, receive, send)
-            return
-        await self._inner(scope, receive, send)
 
     def _check(self, scope: Scope) -> None:
         """Add the origin to the scope; raises `Refusal` (421, 403)."""

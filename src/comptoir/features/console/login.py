@@ -1,7 +1,10 @@
-"""Login by a code, which the link of `comptoir console` has in its fragment, and sessions."""
+"""Login by a code in the fragment of a link, or through an outside issuer; and sessions."""
 
 import asyncio
-from contextlib import suppress
+import hmac
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Literal
 from urllib.parse import urlsplit
@@ -12,34 +15,51 @@ from starlette.responses import RedirectResponse, Response
 
 from comptoir.auth.audit import Actor
 from comptoir.auth.failures import Guesses
-from comptoir.auth.origins import CONSOLE
-from comptoir.errors.refusal import Refusal
+from comptoir.auth.issuers import NoRoleError
+from comptoir.auth.origins import CONSOLE, redirect_uri
+from comptoir.auth.records import Issuer, Login, LoginPolicy
+from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.features.console import errors
 from comptoir.features.console.backend import QUICK_SECONDS, Backend
+from comptoir.features.console.code_flow import LONGEST_CODE, PendingLogin
 from comptoir.features.console.guards import ORIGIN
 from comptoir.features.console.logins import (
+    CODE_SECONDS,
     NOTED_SECONDS,
     NewSession,
     Session,
+    checked_subject,
     former_digest,
     new_secret,
 )
 from comptoir.features.console.templates import html_page
-from comptoir.features.console.visit import read_form
+from comptoir.features.console.visit import FormData, form_data, read_form
 from comptoir.http.exchange import Exchange
+from comptoir.outgoing import OutgoingError
 
 LOGIN = f"{CONSOLE}/login"
 
+ISSUER = f"{LOGIN}/{{issuer}}"
+"""The address that sends a user to an issuer."""
+
+MOST_RUNNING = 8
+"""The most logins that wait for one issuer at once."""
+
+_OWN_SITES = (None, "same-origin", "none")
+
 GUESSED = "console"
 """The name of the console's user, where failed authentications are counted."""
+
+Purpose = Literal["session", "login", "company"]
+"""What a cookie has: a secret, a login through an issuer that has begun, or the last company."""
 
 _LARGEST_FORM = 1_000
 """The most bytes of a form with a code."""
 
 
 @cache
-def cookie_name(origin: str) -> str:
-    """The name of the cookie with the secret of a session.
+def cookie_name(origin: str, purpose: Purpose = "session") -> str:
+    """The name of a cookie of the console.
 
     Browsers accept the prefix `__Host-` only from the host itself, by TLS. Some refuse secure
     cookies on loopback addresses without TLS, which have another name. All services of a host share
@@ -47,17 +67,8 @@ def cookie_name(origin: str) -> str:
     """
     parts = urlsplit(origin)
     name = "__Host-comptoir" if parts.scheme == "https" else "comptoir_console"
-    return name if parts.port is None else f"{name}_{parts.port}"
-
-
-def pending_cookie_name(origin: str) -> str:
-    """The name of the cookie of a login through an issuer that has begun."""
-    return f"{cookie_name(origin)}_login"
-
-
-def company_cookie_name(origin: str) -> str:
-    """The name of the cookie with the id of the company that the browser had last."""
-    return f"{cookie_name(origin)}_company"
+    name = name if parts.port is None else f"{name}_{parts.port}"
+    return name if purpose == "session" else f"{name}_{purpose}"
 
 
 class LoginPage:
@@ -92,10 +103,10 @@ class LoginPage:
             return login_form(backend, refusal)
         exchange.subject = session.login.by
         response = RedirectResponse(CONSOLE, 303)
-        set_cookie(response, origin, cookie_name(origin), new.secret, "strict")
-        if pending_cookie_name(origin) in request.cookies:
+        set_cookie(response, origin, "session", new.secret, "strict")
+        if cookie_name(origin, "login") in request.cookies:
             # a login that began before this session would not end it
-            set_cookie(response, origin, pending_cookie_name(origin), "", "lax", 0)
+            set_cookie(response, origin, "login", "", "lax", 0)
         return response
 
 
@@ -115,7 +126,7 @@ def new_session(backend: Backend, exchange: Exchange, former: str) -> NewSession
 def set_cookie(
     response: Response,
     origin: str,
-    name: str,
+    purpose: Purpose,
     value: str,
     sent: Literal["strict", "lax"],
     seconds: int | None = None,
@@ -125,7 +136,7 @@ def set_cookie(
     A strict one is `sent` only with what the console's own pages ask for.
     """
     response.set_cookie(
-        name,
+        cookie_name(origin, purpose),
         value,
         max_age=seconds,
         path="/",
@@ -142,9 +153,8 @@ def login_form(backend: Backend, refusal: Refusal | None = None) -> Response:
         "problem": "" if refusal is None else refusal.message,
         "issuers": [(name, f"{LOGIN}/{name}") for name in backend.code_flow.choices],
     }
-    if refusal is None:
-        return html_page("login.html", context)
-    return html_page("login.html", context, refusal.error.status, refusal.headers)
+    status, headers = (200, None) if refusal is None else (refusal.error.status, refusal.headers)
+    return html_page("login.html", context, status, headers)
 
 
 async def found_session(backend: Backend, secret: str) -> Session | None:
@@ -167,3 +177,148 @@ async def found_session(backend: Backend, secret: str) -> Session | None:
     with suppress(Refusal):
         await logins.note_seen(session, now)
     return session
+
+
+class IssuerLogin:
+    """Sends users to issuers, and begins a session for those who come back with a role."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._guesses = Guesses()
+        self._running: Counter[str] = Counter()
+
+    async def leave(self, request: Request) -> Response:
+        """Send the user to an issuer.
+
+        A link leads here, because browsers apply `form-action` to the redirect after a form too.
+        Only the console's own page may begin a login.
+        """
+        if request.headers.get("sec-fetch-site") not in _OWN_SITES:
+            return RedirectResponse(LOGIN, 303)
+        origin: str = request.scope[ORIGIN]
+        issuer, console = await self._backend.code_flow.issuer(request.path_params["issuer"])
+        former = former_digest(request.cookies.get(cookie_name(origin), ""))
+        pending = PendingLogin(issuer.name, self._backend.now, new_secret(), former)
+        back = redirect_uri(origin, issuer.name)
+        try:
+            with self._waiting(issuer):
+                address = await self._backend.code_flow.address(issuer, console, pending, back)
+        except Refusal as refusal:
+            return self._failed(issuer, refusal, request)
+        response = RedirectResponse(address, 303)
+        # the way back is a navigation from another site, for which a strict cookie is not sent
+        set_cookie(response, origin, "login", pending.text, "lax", CODE_SECONDS)
+        return response
+
+    async def come_back(self, request: Request) -> Response:
+        """Begin a session for a user who returns with a code.
+
+        Raises `Refusal` (429) after too many failures, and 503 without a database, which do not end
+        the login.
+        """
+        exchange: Exchange = request.scope["exchange"]
+        exchange.hide_query()
+        query = form_data(request.url.query)
+        origin: str = request.scope[ORIGIN]
+        issuer, console = await self._backend.code_flow.issuer(request.path_params["issuer"])
+        try:
+            pending = self._pending(request, issuer, query)
+        except Refusal as refusal:
+            # any site can send an answer that this browser has not asked for, and another login may
+            # be under way in it: that goes on, and nobody waits
+            return self._failed(issuer, refusal, request)
+        check_guesses(self._guesses, issuer.name, exchange)
+        new = new_session(self._backend, exchange, pending.former)
+        session: Session | None = None
+        try:
+            login = await self._login(origin, issuer, console, pending, query)
+        except Refusal as refusal:
+            # 503: nobody has checked the code, or the ID token
+            if refusal.error.status != 503:
+                self._guesses.note(issuer.name, exchange.client)
+            response = self._failed(issuer, refusal, request)
+        else:
+            logins = self._backend.logins
+            session = await logins.begin_once(pending.text, issuer, login, new)
+            if session is None:
+                response = self._failed(issuer, errors.FINISHED_LOGIN(), request)
+        if session is not None:
+            exchange.subject = session.login.by
+            # a redirect would still be a navigation from the issuer, without the strict cookie
+            response = html_page("login_done.html", {"title": "Logged in"})
+            set_cookie(response, origin, "session", new.secret, "strict")
+        # it is over, whatever has become of it
+        set_cookie(response, origin, "login", "", "lax", 0)
+        return response
+
+    def _pending(self, request: Request, issuer: Issuer, query: FormData) -> PendingLogin:
+        """The login that an answer belongs to; raises `Refusal` (403) without one."""
+        cookie = request.cookies.get(cookie_name(request.scope[ORIGIN], "login"), "")
+        pending = PendingLogin.parsed(issuer.name, cookie, self._backend.now)
+        if pending is None:
+            raise errors.NOT_BEGUN(issuer=issuer.name, minutes=CODE_SECONDS // 60)
+        if not hmac.compare_digest(query.text("state").encode(), pending.derived("state").encode()):
+            raise errors.OTHER_LOGIN()
+        return pending
+
+    async def _login(
+        self,
+        origin: str,
+        issuer: Issuer,
+        console: LoginPolicy,
+        pending: PendingLogin,
+        query: FormData,
+    ) -> Login:
+        """The user whom the issuer names in exchange for the code; raises `Refusal`."""
+        code = query.text("code")
+        if query.text("error") == "access_denied":
+            raise errors.CANCELLED(issuer=issuer.name)
+        if query.has("error") or not 0 < len(code) <= LONGEST_CODE:
+            raise errors.NO_CODE(issuer=issuer.name)
+        back, iss = redirect_uri(origin, issuer.name), query.text("iss")
+        with self._waiting(issuer):
+            login = await self._backend.code_flow.user(issuer, console, pending, code, iss, back)
+        try:
+            checked_subject(login.subject)
+        except OperatorError as error:
+            raise errors.LONG_NAME() from error
+        return login
+
+    @contextmanager
+    def _waiting(self, issuer: Issuer) -> Iterator[None]:
+        """Wait for an issuer; raises `Refusal` if too many do, or for what the issuer did."""
+        name = issuer.name
+        if self._running[name] >= MOST_RUNNING:
+            raise errors.MANY_LOGINS(count=MOST_RUNNING, issuer=name)
+        self._running[name] += 1
+        try:
+            yield
+        except OutgoingError as error:
+            raise errors.LOGIN_FAILED(issuer=name) from error
+        except Refusal as refusal:
+            # the challenge of a 401 is for programs
+            is_refused = refusal.error.status == 401
+            raise errors.INVALID_ID_TOKEN(
+                error=None if is_refused else refusal.error,
+                headers=None if is_refused else refusal.headers,
+                issuer=name,
+            ) from refusal
+        except NoRoleError as error:
+            raise errors.NO_ROLE(issuer=name) from error
+        finally:
+            self._running[name] -= 1
+
+    def _failed(self, issuer: Issuer, refusal: Refusal, request: Request) -> Response:
+        """Note a login that failed for the audit log, and show the ways to log in."""
+        exchange: Exchange = request.scope["exchange"]
+        reason, target = _reason(refusal), f"{GUESSED} {issuer.name}"
+        self._backend.failures.note(target, exchange.client, reason, exchange.id)
+        return login_form(self._backend, refusal)
+
+
+def _reason(refusal: Refusal) -> str:
+    """Why a login failed: for the operator, with what the page does not tell a stranger."""
+    cause = refusal.__cause__
+    if isinstance(cause, Refusal):
+        return cause.problem.replace("bearer token", "ID token")
+    return str(cause) if isinstance(cause, OutgoingError | NoRoleError) else refusal.problem

@@ -7,7 +7,7 @@ No method raises the version of these tables: a process reads a session with eac
 
 import hashlib
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -102,15 +102,10 @@ class Logins:
 
     async def add_code(self, code: str, login: Login, now: int, actor: Actor) -> None:
         """Add a code with which a login can begin until it ends."""
-        companies = stored_names(login.companies)
-
-        def change() -> Steps[None]:
-            yield self._drop_ended_codes(now)
-            yield self._add_code(
-                digest_of(code), login.subject, login.role, companies, now + CODE_SECONDS, 0
-            )
-
-        await self._act(change, Act(actor, ActName.CONSOLE_CODE, login.subject, login.listed))
+        companies, ends_at = stored_names(login.companies), now + CODE_SECONDS
+        row = (digest_of(code), login.subject, str(login.role), companies, ends_at, 0)
+        act = Act(actor, ActName.CONSOLE_CODE, login.subject, login.listed)
+        await self._act(act, *self._add_code(now, *row))
 
     async def begin(self, code: str, new: NewSession) -> Session | None:
         """Begin a session; None if the code is wrong, used or has ended.
@@ -122,9 +117,11 @@ class Logins:
         def work() -> Steps[Session | None]:
             yield self._control.lock()
             found = yield self._query(_with_digest(CODES, digest_of(code)))
-            if not found or _is_over(found[0], now):
+            if not found:
                 return None
-            digest, *login = found[0][:-2]
+            digest, *login, ends_at, used_at = found[0]
+            if int(used_at) or int(ends_at) <= now:
+                return None
             yield self._query(update(CODES).where(CODES.c.digest == digest).values(used_at=now))
             return (yield from self._begun(login, new))
 
@@ -142,14 +139,15 @@ class Logins:
 
         def work() -> Steps[Session | None]:
             yield self._control.lock()
-            yield self._drop_ended_codes(now)
             if (yield self._query(_with_digest(CODES, digest))):
                 return None
             if not _has(issuer, (yield self._query(select(ISSUERS)))):
                 return None
             # the clock of the host that has begun the login may be ahead
             ends_at = now + CODE_SECONDS + CLOCK_SKEW
-            yield self._add_code(digest, *row, ends_at, now)
+            drop_ended, add = self._add_code(now, digest, *row, ends_at, now)
+            yield drop_ended
+            yield add
             return (yield from self._begun(row, new))
 
         return await self._control.transact(work, alone=True)
@@ -160,7 +158,7 @@ class Logins:
         has_ended = or_(each.expires_at <= now, each.seen_at <= now - terms.idle_seconds)
         yield self._query(delete(SESSIONS).where(has_ended))
         former = [_session(row) for row in (yield self._query(_with_digest(SESSIONS, new.former)))]
-        yield self._drop_session(new.former)
+        yield self._control.drop(SESSIONS, digest=new.former)
         row = (digest_of(new.secret), *login, now, now, now + terms.session_seconds)
         yield self._query(insert(SESSIONS).values(row))
         session = _session(row)
@@ -191,35 +189,24 @@ class Logins:
 
     async def end(self, session: Session, actor: Actor) -> None:
         """End a session."""
-
-        def change() -> Steps[None]:
-            yield self._drop_session(session.digest)
-
-        await self._act(change, Act(actor, ActName.CONSOLE_LOGOUT, session.login.subject))
+        act = Act(actor, ActName.CONSOLE_LOGOUT, session.login.subject)
+        await self._act(act, self._control.drop(SESSIONS, digest=session.digest))
 
     async def end_all(self, subject: str, actor: Actor) -> None:
         """End all sessions of a subject, and make its codes invalid."""
+        dropped = [self._control.drop(each, subject=subject) for each in (CODES, SESSIONS)]
+        await self._act(Act(actor, ActName.CONSOLE_END, subject), *dropped)
 
-        def change() -> Steps[None]:
-            for table in (CODES, SESSIONS):
-                yield self._control.drop(table, subject=subject)
+    def _add_code(self, now: int, *row: Stored) -> tuple[Query, Query]:
+        """Add a code: digest, subject, role, companies, end, time of use or 0; drop old ones."""
+        ended = self._query(delete(CODES).where(CODES.c.expires_at <= now))
+        return ended, self._query(insert(CODES).values(row))
 
-        await self._act(change, Act(actor, ActName.CONSOLE_END, subject))
-
-    def _add_code(self, *row: Stored) -> Query:
-        """Add a code: digest, subject, role, companies, end, time of use or 0."""
-        return self._query(insert(CODES).values(row))
-
-    def _drop_ended_codes(self, now: int) -> Query:
-        return self._query(delete(CODES).where(CODES.c.expires_at <= now))
-
-    def _drop_session(self, digest: str) -> Query:
-        return self._control.drop(SESSIONS, digest=digest)
-
-    async def _act(self, change: Callable[[], Steps[None]], act: Act) -> None:
+    async def _act(self, act: Act, *changes: Query) -> None:
         def work() -> Steps[None]:
             yield self._control.lock()
-            yield from change()
+            for each in changes:  # noqa: UP028 - the rows of a query are sent to this generator
+                yield each
             yield from self._control.log([act])
 
         await self._control.transact(work, alone=True)
@@ -227,12 +214,6 @@ class Logins:
 
 def _with_digest(table: Table, digest: str) -> Select[*tuple[str | int, ...]]:
     return select(table).where(table.c.digest == digest)
-
-
-def _is_over(code: Row, now: int) -> bool:
-    """Whether a code was used or has ended."""
-    *_, expires_at, used_at = code
-    return int(used_at) > 0 or int(expires_at) <= now
 
 
 def _has(issuer: Issuer, rows: Iterable[Row]) -> bool:

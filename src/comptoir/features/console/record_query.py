@@ -138,6 +138,11 @@ def condition_of(declared: Property, exact: str) -> str:
     is_short = len(exact) <= LONGEST_LITERAL and exact.isprintable()
     if not is_short or not exact.strip() or declared.is_unlimited:
         return ""
+    return equals(declared, exact)
+
+
+def equals(declared: Property, exact: str) -> str:
+    """The condition that a property has a value, by `Presented.exact`."""
     return f"{declared.name} eq {literal(declared, exact)}"
 
 
@@ -218,8 +223,9 @@ def heading(entity_type: EntityType) -> str:
     """The property that is first in each row, by which people know a record: rather not a Guid."""
     names = [*entity_type.identification, *entity_type.columns]
     names += [each.name for each in entity_type.required]
-    known = [each for each in names if each in entity_type.queried]
-    return next((each for each in known if not _is_guid(entity_type, each)), entity_type.key)
+    known = [entity_type.by_name[each] for each in names if each in entity_type.queried]
+    telling = (each.name for each in known if not isinstance(each.type, Guid))
+    return next(telling, entity_type.key)
 
 
 @cache
@@ -249,10 +255,9 @@ def default_columns(entity_type: EntityType) -> tuple[str, ...]:
         return (first, *(each for each in dict.fromkeys(entity_type.columns) if each in known))
     telling = [each for each in choices if not (isinstance(each.type, Guid) or each.is_unlimited)]
     stamps = [each for each in telling if each.modified_at]
-    required = [each for each in telling if each.required]
-    rest = [each for each in telling if not (each.required or each.modified_at)]
-    chosen = [*[*required, *rest][: SHOWN_COLUMNS - 1], *stamps]
-    return (first, *(each.name for each in chosen))
+    others = [each for each in telling if each.required or not each.modified_at]
+    others.sort(key=lambda each: not each.required)
+    return (first, *(each.name for each in [*others[: SHOWN_COLUMNS - 1], *stamps]))
 
 
 def columns(entity_type: EntityType, names: Sequence[str], order: str) -> Iterator[TableColumn]:
@@ -260,22 +265,15 @@ def columns(entity_type: EntityType, names: Sequence[str], order: str) -> Iterat
     first = (order or default_order(entity_type) or entity_type.key).split(",")[0]
     by, _, way = first.strip().partition(" ")
     for name in names:
-        column = _unsorted(entity_type.by_name[name])
+        declared = entity_type.by_name[name]
+        sorting, sorted_by = "" if declared.is_unlimited else name, ""
         if name == by and way.strip() in ("", "asc", "desc"):
             sorted_by = "descending" if way.strip() == "desc" else "ascending"
-            is_reversed = column.sorting and sorted_by == "ascending"
-            sorting = f"{name} desc" if is_reversed else column.sorting
-            column = msgspec.structs.replace(column, order=sorted_by, sorting=sorting)
-        yield column
-
-
-@cache
-def _unsorted(declared: Property) -> TableColumn:
-    """The column of a property, while others sort the records."""
-    name, title = declared.name, f"{declared.name}: {declared.description}"
-    is_number = isinstance(declared.type, Int32 | DecimalNumber)
-    sorting = "" if declared.is_unlimited else name
-    return TableColumn(name, caption(declared), title, is_number, sorting=sorting)
+            if sorting and sorted_by == "ascending":
+                sorting = f"{name} desc"
+        title = f"{name}: {declared.description}"
+        is_number = isinstance(declared.type, Int32 | DecimalNumber)
+        yield TableColumn(name, caption(declared), title, is_number, sorted_by, sorting)
 
 
 def shown_names(entity_type: EntityType, query: RecordQuery) -> tuple[str, ...]:
@@ -284,13 +282,3 @@ def shown_names(entity_type: EntityType, query: RecordQuery) -> tuple[str, ...]:
         return default_columns(entity_type)
     known = {each.name for each in column_choices(entity_type)}
     return (heading(entity_type), *(name for name in query.columns if name in known))
-
-
-@cache
-def is_searched(entity_type: EntityType) -> bool:
-    """Whether `$search` reads any text of the records."""
-    return bool(entity_type.searched)
-
-
-def _is_guid(entity_type: EntityType, name: str) -> bool:
-    return isinstance(entity_type.by_name[name].type, Guid)

@@ -1,8 +1,10 @@
 """The records of a list as CSV (RFC 4180), for programs that open spreadsheets."""
 
+import csv
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
+from io import StringIO
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -26,9 +28,6 @@ _FORMULA = re.compile("[\\s\ufeff]*[=+@\uff1d\uff0b\uff20\u2212\uff0d-]|[\t\r\n]
 
 _ANY_FORMULA = re.compile(f"\0(?:{_FORMULA.pattern})")
 """Finds one of them in texts after a NUL each."""
-
-_QUOTED = '",\r\n'
-"""The characters of texts in quotes."""
 
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -80,13 +79,15 @@ async def _lines(
     columns: Sequence[Property],
     body: bytes | Pieces,
 ) -> AsyncGenerator[str, None]:
-    yield f"{_BYTE_ORDER_MARK}{','.join(_texts(list(map(caption, columns))))}\r\n"
+    yield _BYTE_ORDER_MARK + _written([_texts(list(map(caption, columns)))])
     while True:
         page = _Page()
         async with aclosing(_slices(body)) as slices:
             async for page in slices:
                 if page.value:
-                    yield _lines_of(columns, page.value)
+                    # each column is converted at once
+                    cells = [_column(one, [row[one.name] for row in page.value]) for one in columns]
+                    yield _written(zip(*cells, strict=True))
         if not page.next_link:
             return
         try:
@@ -112,10 +113,10 @@ async def _slices(body: bytes | Pieces) -> AsyncGenerator[_Page, None]:
                 yield _Page(_decode_rows(b"[%b]" % piece.removeprefix(b",")))
 
 
-def _lines_of(columns: Sequence[Property], rows: _Rows) -> str:
-    """The lines of records; each column is converted at once."""
-    cells = [_column(each, [row[each.name] for row in rows]) for each in columns]
-    return "\r\n".join([*map(",".join, zip(*cells, strict=True)), ""])
+def _written(rows: Iterable[Iterable[str]]) -> str:
+    lines = StringIO(newline="")
+    csv.writer(lines).writerows(rows)
+    return lines.getvalue()
 
 
 def _column(declared: Property, values: Sequence[object]) -> Sequence[str]:
@@ -128,12 +129,8 @@ def _column(declared: Property, values: Sequence[object]) -> Sequence[str]:
 
 
 def _texts(texts: Sequence[str]) -> Sequence[str]:
-    """The cells of texts, most of which need neither an apostrophe nor quotes."""
+    """The cells of texts, most of which need no apostrophe."""
     # no text has a NUL
-    joined = "\0".join(["", *texts])
-    if _ANY_FORMULA.search(joined):
+    if _ANY_FORMULA.search("\0".join(["", *texts])):
         texts = [f"'{each}" if _FORMULA.match(each) else each for each in texts]
-    if any(each in joined for each in _QUOTED):
-        quoted = [each.replace('"', '""') for each in texts]
-        texts = [f'"{text}"' if any(each in text for each in _QUOTED) else text for text in quoted]
     return texts

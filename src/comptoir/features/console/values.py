@@ -189,13 +189,9 @@ def differences(draft: Draft, now: Values) -> Iterator[ChangedProperty]:
         read, current = draft.read.get(name), now.get(name)
         if read == current == wanted:
             continue
-        outcome: Outcome = "open"
-        if current == wanted:
-            outcome = "same"
-        elif read == current:
-            outcome = "yours"
-        elif read == wanted:
-            outcome = "theirs"
+        outcome: Outcome = "theirs" if read == wanted else "open"
+        if current in (wanted, read):
+            outcome = "same" if current == wanted else "yours"
         yield ChangedProperty(name, read, current, wanted, outcome)
 
 

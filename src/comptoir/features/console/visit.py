@@ -17,8 +17,7 @@ from comptoir.features.console.backend import Backend, CompanyChoice
 from comptoir.features.console.logins import Session
 from comptoir.features.console.templates import LARGEST_FORM
 from comptoir.http.exchange import Exchange, read_body
-from comptoir.request.headers import Headers, combined
-from comptoir.response.response import Response
+from comptoir.request.headers import combined
 
 MOST_FIELDS = 1_000
 """The most fields of a form."""
@@ -116,11 +115,6 @@ class Visit:
         return principal_of(self.login)
 
     @property
-    def lacks_company(self) -> bool:
-        """Whether the URL names a company that the user cannot choose."""
-        return self.query.has("company") and self.company is None
-
-    @property
     def sees_service(self) -> bool:
         """Whether the user sees what belongs to no company: users of some companies do not."""
         return self.login.companies is None
@@ -137,20 +131,6 @@ class Visit:
     def url(self, path: str, **query: str) -> str:
         """The address of a page, with the fields of a query that are not blank."""
         return extended(path, fields_text(query.items()))
-
-    async def answer(
-        self,
-        method: str,
-        path: str,
-        query: str = "",
-        headers: Headers | None = None,
-        body: bytes = b"",
-    ) -> Response:
-        """The response to a request for records, with the rights of the user.
-
-        Raises `Refusal` as the API does. `path` begins after the base URL.
-        """
-        return await self.backend.answer(self.principal, method, path, query, headers, body)
 
 
 @lru_cache

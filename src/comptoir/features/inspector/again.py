@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from contextlib import aclosing
 from string import punctuation
 from urllib.parse import quote, unquote
 
@@ -11,16 +10,15 @@ from msgspec.structs import replace
 from comptoir.auth.origins import CONSOLE
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
-from comptoir.errors.table import BAD_REQUEST
-from comptoir.features.console.form import Form
+from comptoir.features.console.form import Form, form_page
 from comptoir.features.console.frame import Answer as Page
-from comptoir.features.console.frame import TemplatePage
 from comptoir.features.console.visit import FormData, Visit
 from comptoir.features.inspector import InspectorSettings, errors, exchanges, record
 from comptoir.http.exchange import UrlLimits
 from comptoir.http.log import short_path
 from comptoir.http.redaction import MASK, Redactor
 from comptoir.response.errors import ErrorWriter
+from comptoir.response.response import whole_body
 
 METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE", "HEAD")
 
@@ -132,20 +130,20 @@ async def again(visit: Visit) -> Page:
     elif visit.request.method == "POST" and (draft := editor.read()) is not None:
         answer = await _sent(visit, draft)
     page = visit.url(f"{CONSOLE}/requests/{found.id}")
-    context = {
-        "found": found,
-        "asked": short_path(unquote(found.path)),
-        "form": form,
-        "methods": [(each, each) for each in dict.fromkeys([*METHODS, form.text("method")])],
-        "missing_part": exchanges.missing_part(found),
-        "tag": tag,
-        "answer": answer,
-        "differing": () if answer is None else _lines(found.response) ^ _lines(answer.message),
-        "pretty": exchanges.pretty,
-        "page": page,
-    }
-    status = BAD_REQUEST.status if form.errors else 200
-    return TemplatePage("again.html", "Edit and send again", context, status)
+    return form_page(
+        "again.html",
+        "Edit and send again",
+        form,
+        found=found,
+        asked=short_path(unquote(found.path)),
+        methods=[(each, each) for each in dict.fromkeys([*METHODS, form.text("method")])],
+        missing_part=exchanges.missing_part(found),
+        tag=tag,
+        answer=answer,
+        differing=() if answer is None else _lines(found.response) ^ _lines(answer.message),
+        pretty=exchanges.pretty,
+        page=page,
+    )
 
 
 def _lines(message: record.Message) -> frozenset[str]:
@@ -163,10 +161,7 @@ async def _sent(visit: Visit, draft: record.ExchangeRecord) -> record.Answer:
         writer = ErrorWriter(settings.behaviour)
         response = writer.response(refusal, visit.exchange.id, headers)
     answered = record.Answered(response, settings.of(InspectorSettings).inspect_body_bytes)
-    if not isinstance(response.body, bytes):
-        async with aclosing(response.body) as pieces:
-            async for _ in pieces:
-                # it is noted
-                pass
+    # it is noted
+    await whole_body(response)
     scribe = record.Scribe(Redactor.of(backend.model))
     return scribe.answer(draft.path, draft.query, body, answered)

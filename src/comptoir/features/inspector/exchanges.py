@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from comptoir.features.console.curl import curl, form_curl
 from comptoir.features.console.values import decoded
 from comptoir.features.console.visit import Visit
 from comptoir.features.inspector import errors
-from comptoir.features.inspector.inspector import Inspecting, Inspector
+from comptoir.features.inspector.inspector import Inspecting
 from comptoir.features.inspector.record import LONGEST_URL, ExchangeRecord, Head, Message
 from comptoir.http.redaction import MASK
 from comptoir.http.routes import Routes
@@ -52,14 +52,9 @@ class CheckResult(NamedTuple):
     passed: bool | None
 
 
-def inspector_of(visit: Visit) -> Inspector:
-    """The inspector, without which its screen does not exist."""
-    return visit.backend.feature(Inspecting).inspector
-
-
 async def found_request(visit: Visit) -> ExchangeRecord:
     """The request that the path names; raises `Refusal` (404) for one that the user cannot see."""
-    inspector = inspector_of(visit)
+    inspector = visit.backend.feature(Inspecting).inspector
     found = await inspector.find(visit.request.path_params["id"])
     if found is None or not is_visible(found, visit.login.companies):
         raise errors.NOT_KEPT(count=inspector.requests)
@@ -78,17 +73,11 @@ def check_results(record: ExchangeRecord) -> Sequence[CheckResult]:
     ]
     if not refused_by:
         return [CheckResult(each, passed=True) for each in order] if record.status < 400 else ()
-    if refused_by in order:
-        at = order.index(Check(refused_by))
-        return [CheckResult(each, None if n > at else n < at) for n, each in enumerate(order)]
-    # the others are at any time, but the client is known by its token
-    passed = [CheckResult(Check.TOKEN, passed=True)] if record.by else []
-    rest = [each for each in order if not record.by or each is not Check.TOKEN]
-    return [
-        *passed,
-        CheckResult(refused_by, passed=False),
-        *(CheckResult(each, None) for each in rest),
-    ]
+    if refused_by not in order:
+        # it is at any time, but the client is known by its token, which is checked first
+        order.insert(1 if record.by else 0, Check(refused_by))
+    at = order.index(Check(refused_by))
+    return [CheckResult(each, None if n > at else n < at) for n, each in enumerate(order)]
 
 
 def is_visible(head: Head, companies: frozenset[str] | None) -> bool:
@@ -156,25 +145,21 @@ def command(record: ExchangeRecord, client: Client | None, settings: Settings) -
     # a client may send a path that, joined to an address, would lead to another host
     url = f"{own_origins(settings)[0]}/{record.path.removeprefix('/')}{query}"
     if needs_credentials(record.path, settings):
-        return form_curl(url, _form(record.path, client))
+        is_grant = record.path.endswith("/token")
+        fields = {
+            **({"grant_type": GRANT} if is_grant else {"token": "$TOKEN"}),
+            "client_id": "$CLIENT_ID" if client is None else client.id,
+            "client_secret": "$CLIENT_SECRET",
+        }
+        return form_curl(url, fields)
     body = record.request.body
     text = "" if body.is_cut else body.text or ""
-    return curl(record.method, url, dict(_repeated(record.request)), text)
-
-
-def _form(path: str, client: Client | None) -> Mapping[str, str]:
-    is_grant = path.endswith("/token")
-    return {
-        **({"grant_type": GRANT} if is_grant else {"token": "$TOKEN"}),
-        "client_id": "$CLIENT_ID" if client is None else client.id,
-        "client_secret": "$CLIENT_SECRET",
+    headers = {
+        name: value
+        for name, value in record.request.headers
+        if name.lower() not in OWN_HEADERS and MASK not in value
     }
-
-
-def _repeated(message: Message) -> Iterator[tuple[str, str]]:
-    for name, value in message.headers:
-        if name.lower() not in OWN_HEADERS and MASK not in value:
-            yield name, value
+    return curl(record.method, url, headers, text)
 
 
 MOST_SEGMENTS = 20
@@ -190,14 +175,6 @@ class RequestedRecord(NamedTuple):
     tag: str
 
 
-class _NamedRecord(NamedTuple):
-    """A record that a path names, which need not exist."""
-
-    path: str
-    company_id: str
-    entity_set: EntitySet
-
-
 async def requested_record(record: ExchangeRecord, visit: Visit) -> RequestedRecord | None:
     """The record that a request is about; None if the user may see none, or if it does not exist.
 
@@ -209,15 +186,16 @@ async def requested_record(record: ExchangeRecord, visit: Visit) -> RequestedRec
             named = _named(await _path(record, visit), visit.backend.model)
             if named is None:
                 return None
-            company = await company_with_id(visit.backend, visit.principal, named.company_id)
+            path, company_id, entity_set = named
+            company = await company_with_id(visit.backend, visit.principal, company_id)
             if company is None:
                 return None
-            key = named.entity_set.type.key
-            response = await visit.answer("GET", named.path, f"$select={key}")
+            key, user = entity_set.type.key, visit.principal
+            response = await visit.backend.answer(user, "GET", path, f"$select={key}")
             found = decoded(await whole_body(response)) if response.status == 200 else {}
         if key in found:
             tag = str(found.get("@odata.etag", ""))
-            return RequestedRecord(company, named.entity_set, str(found[key]), tag)
+            return RequestedRecord(company, entity_set, str(found[key]), tag)
     return None
 
 
@@ -243,8 +221,11 @@ def _internal(path: str, settings: Settings) -> str:
     return path.removeprefix(public.removesuffix(base))
 
 
-def _named(path: str, model: Model) -> _NamedRecord | None:
-    """The record with which a path begins, as late in the path as possible."""
+def _named(path: str, model: Model) -> tuple[str, str, EntitySet] | None:
+    """The record with which a path begins, as late in the path as possible; it need not exist.
+
+    Returns its path, the id of its company, and its set.
+    """
     for beginning in reversed(list(islice(_beginnings(path), MOST_SEGMENTS))):
         # what the service does not know may follow a record
         with suppress(Refusal):
@@ -252,7 +233,7 @@ def _named(path: str, model: Model) -> _NamedRecord | None:
             company_id = company_id_of(segments)
             target = resolve(model, segments, company_id, at_root=False)
             if target.resource is Resource.RECORD and target.entity_set.per_company and company_id:
-                return _NamedRecord(beginning, company_id, target.entity_set)
+                return beginning, company_id, target.entity_set
     return None
 
 

@@ -122,7 +122,7 @@ class Inspector(Observer):
         if self._is_full:
             self.skipped += 1
             return False
-        exchange.notes = Capture(scope, self._limit)
+        exchange.notes = Capture(scope["raw_path"], scope["headers"], self._limit)
         return True
 
     @override
@@ -208,24 +208,19 @@ class Inspecting(Feature):
     @override
     @asynccontextmanager
     async def opened(self, _: Kernel) -> AsyncIterator[None]:
-        if not self._has_screen:
+        with ExitStack() as closing:
+            if self._has_screen:
+                self.inspector = Inspector(self._settings, Redactor.of(self._model))
+                closing.callback(self.inspector.stop)
             yield
-            return
-        self.inspector = Inspector(self._settings, Redactor.of(self._model))
-        try:
-            yield
-        finally:
-            self.inspector.stop()
 
     @override
     @contextmanager
     def serving(self) -> Iterator[None]:
         """Let all workers share a folder."""
-        if not self._has_screen:
-            yield
-            return
-        with private_folder() as folder:
-            os.environ[FOLDER] = str(folder)
+        with ExitStack() as closing:
+            if self._has_screen:
+                os.environ[FOLDER] = str(closing.enter_context(private_folder()))
             yield
 
     @override

@@ -4,11 +4,11 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import NamedTuple
 
 import msgspec
-from starlette.types import Scope
 from typing_extensions import override
 
 from comptoir.auth.failures import unverified
@@ -25,43 +25,33 @@ _PARTS_TOGETHER = 8
 """The limit of the parts of a batch together, in limits of a body."""
 
 
-class NotedBody:
-    """A body: its beginning, up to a limit, and its length."""
-
-    __slots__ = ("content", "length", "limit")
-
-    def __init__(self, limit: int) -> None:
-        self.content = b""
-        self.length = 0
-        self.limit = limit
-
-    def add(self, piece: bytes) -> None:
-        """Note a piece of the body."""
-        missing = self.limit - len(self.content)
-        if missing > 0:
-            self.content += piece if len(piece) <= missing else piece[:missing]
-        self.length += len(piece)
-
-
 class Answered:
     """A response, of whose body at most `limit` bytes are noted."""
 
-    __slots__ = ("body", "headers", "refusal", "status")
+    __slots__ = ("content", "headers", "length", "limit", "refusal", "status")
 
     def __init__(self, response: Response, limit: int) -> None:
         self.status = response.status
         self.headers: Sequence[Header] = response.headers
         self.refusal: Refusal | None = response.refusal
-        self.body = NotedBody(limit)
+        self.content = b""
+        self.length = 0
+        self.limit = limit
         if isinstance(response.body, bytes):
-            self.body.add(response.body)
+            self._add(response.body)
         else:
             response.body = self._passing(response.body)
+
+    def _add(self, piece: bytes) -> None:
+        missing = self.limit - len(self.content)
+        if missing > 0:
+            self.content += piece if len(piece) <= missing else piece[:missing]
+        self.length += len(piece)
 
     async def _passing(self, pieces: Pieces) -> AsyncGenerator[bytes, None]:
         async with aclosing(pieces):
             async for piece in pieces:
-                self.body.add(piece)
+                self._add(piece)
                 yield piece
 
 
@@ -72,6 +62,7 @@ class CapturedPart(NamedTuple):
     answered: Answered
 
 
+@dataclass(slots=True, eq=False)
 class Capture(Notes):
     """Notes of an exchange; of each body at most `limit` bytes, and 0 for none.
 
@@ -79,30 +70,16 @@ class Capture(Notes):
     begun; None if it must not be read.
     """
 
-    __slots__ = (
-        "answered",
-        "body",
-        "denial",
-        "headers",
-        "is_batch",
-        "limit",
-        "parts",
-        "path",
-        "principal",
-        "unread",
-    )
-
-    def __init__(self, scope: Scope, limit: int) -> None:
-        self.path: bytes = scope["raw_path"]
-        self.headers: Sequence[Header] = scope["headers"]
-        self.limit = limit
-        self.principal: Principal | None = None
-        self.body: bytes | None = None
-        self.answered: Answered | None = None
-        self.denial: OAuthRefusal | None = None
-        self.unread: Callable[[], Awaitable[bytes]] | None = None
-        self.is_batch = False
-        self.parts: list[CapturedPart] = []
+    path: bytes
+    headers: Sequence[Header]
+    limit: int
+    principal: Principal | None = None
+    body: bytes | None = None
+    answered: Answered | None = None
+    denial: OAuthRefusal | None = None
+    unread: Callable[[], Awaitable[bytes]] | None = None
+    is_batch: bool = False
+    parts: list[CapturedPart] = field(default_factory=list)
 
     @override
     def note_request(self, request: Request) -> None:
@@ -119,8 +96,11 @@ class Capture(Notes):
 
     @override
     async def note_refusal(self) -> None:
-        if self.unread is not None:
-            self.body = await _arrived(self.unread)
+        # it does not wait for a body of which not all has arrived
+        with suppress(Refusal, ClientDisconnectedError, TimeoutError):
+            async with asyncio.timeout(0):
+                if self.unread is not None:
+                    self.body = await self.unread()
 
     @override
     def note_denial(self, refusal: OAuthRefusal) -> None:
@@ -150,15 +130,7 @@ class Capture(Notes):
         """About the bytes of the bodies that are noted."""
         found = [self.answered, *(each.answered for each in self.parts)]
         sent = [self.body or b"", *(each.part.body for each in self.parts)]
-        return sum(map(len, sent)) + sum(len(each.body.content) for each in found if each)
-
-
-async def _arrived(read_body: Callable[[], Awaitable[bytes]]) -> bytes | None:
-    """The body of a refused request, for which it does not wait; None if not all has arrived."""
-    with suppress(Refusal, ClientDisconnectedError, TimeoutError):
-        async with asyncio.timeout(0):
-            return await read_body()
-    return None
+        return sum(map(len, sent)) + sum(len(each.content) for each in found if each)
 
 
 _JSON = b"application/json"
@@ -336,7 +308,7 @@ class Scribe:
         asked = self._asked(address.path, address.query, part.body or None)
         answer = self._answer(captured.answered, asked, is_certain=True)
         start = "" if address.reference is None else f"${address.reference}"
-        body = asked.body(len(part.body), captured.answered.body.limit)
+        body = asked.body(len(part.body), captured.answered.limit)
         return PartRecord(
             name=part.place if part.id is None else part.id,
             method=part.method[:20],
@@ -356,20 +328,20 @@ class Scribe:
 
     def _answer(self, answered: Answered, asked: _Asked, *, is_certain: bool) -> Answer:
         """A response; not `is_certain`: the service may not have written its body as it is."""
-        noted, refusal = answered.body, answered.refusal
-        is_whole = noted.length == len(noted.content)
+        content, refusal = answered.content, answered.refusal
+        is_whole = answered.length == len(content)
         if asked.is_private or not _is_json(answered):
             shown = Shown(None)
         elif is_certain:
-            shown = Shown(self._redactor.written(noted.content.decode("utf-8", "ignore")))
+            shown = Shown(self._redactor.written(content.decode("utf-8", "ignore")))
         else:
-            shown = self._redactor.sent(noted.content) if is_whole else Shown(None)
+            shown = self._redactor.sent(content) if is_whole else Shown(None)
         check = problem = ""
         if refusal is not None:
             check, problem = refusal.check, refusal.message
             if asked.is_private or _has(f"{refusal.message} {shown.text}", asked.sent.secrets):
                 shown, problem = Shown(None), MASK
-        body = _cut(shown, noted.length, noted.limit)
+        body = _cut(shown, answered.length, answered.limit)
         return Answer(
             answered.status, Message(self._headers(answered.headers), body), check, problem
         )

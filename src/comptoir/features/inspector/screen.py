@@ -4,7 +4,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
 from urllib.parse import unquote
 
 import msgspec
@@ -15,12 +14,13 @@ from comptoir.auth.origins import CONSOLE, needs_credentials
 from comptoir.auth.records import Client, ConsoleRole
 from comptoir.errors.refusal import Check, Refusal
 from comptoir.errors.table import ENTITY_CHANGED
-from comptoir.features.console.company_records import ChangeLine, CompanyRecords, page_url
+from comptoir.features.console.company_records import CompanyRecords, page_url
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
-from comptoir.features.console.visit import FormData, Visit
+from comptoir.features.console.templates import Context
+from comptoir.features.console.visit import Visit
 from comptoir.features.inspector import errors, exchanges
 from comptoir.features.inspector.again import again
-from comptoir.features.inspector.inspector import Level
+from comptoir.features.inspector.inspector import Inspecting, Level
 from comptoir.features.inspector.record import ExchangeRecord, Head
 from comptoir.http.log import short_path
 
@@ -32,66 +32,22 @@ STATUSES = ("2xx", "3xx", "4xx", "5xx")
 _LONGEST_SHOWN = 200
 """Characters of a path with its query that a row shows."""
 
+_FILTERS = ("method", "status", "client", "check", "text")
+"""The fields of the filter of the list, in which a blank is any."""
+
 _PATH = "/requests"
 _DURATIONS = {"10 minutes": 600.0, "an hour": 3_600.0, "until the stop": None}
 """The seconds for which a level of recording lasts, by what people call that."""
 
 
-class RequestRow(msgspec.Struct, frozen=True):
-    """A request in the list."""
-
-    id: str
-    address: str
-    time: str
-    method: str
-    asked: str
-    status: int
-    check: str
-    by: str
-    ms: str
-
-
-class RequestFilter(NamedTuple):
-    """The filter of the list of requests; blank for any."""
-
-    method: str
-    status: str
-    client: str
-    check: str
-    text: str
-
-    @classmethod
-    def of(cls, fields: FormData) -> "RequestFilter":
-        """The filter of a query."""
-        return cls(*(fields.text(name) for name in cls._fields))
-
-    def wants(self, head: Head, visit: Visit) -> bool:
-        """Whether the list shows a request."""
-        status = str(head.status)
-        return (
-            self.method in ("", head.method)
-            and self.status in ("", status, f"{status[0]}xx")
-            and self.client in ("", _party(head, visit))
-            and self.check in ("", head.check)
-            and (not self.text or self._has_text(head))
-        )
-
-    def _has_text(self, head: Head) -> bool:
-        text = self.text.lower()
-        return any(
-            text in each.lower()
-            for each in (head.path, unquote(head.path), unquote(head.query), head.by, head.id)
-        )
-
-
 async def show(visit: Visit) -> Answer:
     """The list, and how much is kept."""
-    inspector = exchanges.inspector_of(visit)
+    inspector = visit.backend.feature(Inspecting).inspector
     switch = inspector.switch
     left = None if switch.until is None else max(1, round((switch.until - time.time()) / 60))
     context = {
         "rows": await _rows(visit),
-        "filter": RequestFilter.of(visit.query),
+        "filter": {each: visit.query.text(each) for each in _FILTERS},
         "methods": METHODS,
         "statuses": STATUSES,
         "checks": tuple(Check),
@@ -113,33 +69,45 @@ async def rows(visit: Visit) -> Answer:
     return Response(msgspec.json.encode(await _rows(visit)), media_type="application/json")
 
 
-async def _rows(visit: Visit) -> Sequence[RequestRow]:
-    wanted, login = RequestFilter.of(visit.query), visit.login
+async def _rows(visit: Visit) -> Sequence[Context]:
+    method, status, client, check, text = (visit.query.text(each) for each in _FILTERS)
 
-    def shows(head: Head) -> bool:
-        return wanted.wants(head, visit) and exchanges.is_visible(head, login.companies)
+    def wants(head: Head) -> bool:
+        code = str(head.status)
+        return (
+            method in ("", head.method)
+            and status in ("", code, f"{code[0]}xx")
+            and client in ("", _party(head, visit))
+            and check in ("", head.check)
+            and (not text or _has(head, text.lower()))
+            and exchanges.is_visible(head, visit.login.companies)
+        )
 
-    return [
-        _row(each, visit) for each in await exchanges.inspector_of(visit).newest(MOST_SHOWN, shows)
-    ]
+    inspector = visit.backend.feature(Inspecting).inspector
+    return [_row(each, visit) for each in await inspector.newest(MOST_SHOWN, wants)]
 
 
-def _row(head: Head, visit: Visit) -> RequestRow:
+def _has(head: Head, text: str) -> bool:
+    texts = (head.path, unquote(head.path), unquote(head.query), head.by, head.id)
+    return any(text in each.lower() for each in texts)
+
+
+def _row(head: Head, visit: Visit) -> Context:
     party = _party(head, visit)
     asked = short_path(unquote(head.path))
     if head.query:
         asked += f"?{unquote(head.query)}"
-    return RequestRow(
-        head.id,
-        visit.url(f"{CONSOLE}{_PATH}/{head.id}"),
-        time_of_day(head.at),
-        head.method,
-        asked if len(asked) <= _LONGEST_SHOWN else f"{asked[:_LONGEST_SHOWN]}…",
-        head.status,
-        head.check,
-        party if party == head.by else f"{party} (refused)",
-        f"{head.ms:.1f}",
-    )
+    return {
+        "id": head.id,
+        "address": visit.url(f"{CONSOLE}{_PATH}/{head.id}"),
+        "time": time_of_day(head.at),
+        "method": head.method,
+        "asked": asked if len(asked) <= _LONGEST_SHOWN else f"{asked[:_LONGEST_SHOWN]}…",
+        "status": head.status,
+        "check": head.check,
+        "by": party if party == head.by else f"{party} (refused)",
+        "ms": f"{head.ms:.1f}",
+    }
 
 
 def _party(head: Head, visit: Visit) -> str:
@@ -159,7 +127,7 @@ async def record(visit: Visit) -> Answer:
         raise errors.UNKNOWN_CHOICE()
     detail = f"{level} {chosen}"
     await visit.backend.control.record([visit.act(ActName.INSPECT_CHANGE, "requests", detail)])
-    exchanges.inspector_of(visit).set(Level(level), _DURATIONS[chosen])
+    visit.backend.feature(Inspecting).inspector.set(Level(level), _DURATIONS[chosen])
     return Redirect(visit.url(f"{CONSOLE}{_PATH}"))
 
 
@@ -168,7 +136,10 @@ async def one(visit: Visit) -> Answer:
     found = await exchanges.found_request(visit)
     settings = visit.backend.settings
     about = await exchanges.requested_record(found, visit)
-    client = await _client(found, visit)
+    client, author = await _client(found, visit), None
+    if about is not None:
+        records = CompanyRecords(replace(visit, company=about.company))
+        author = await records.known_change(about.entity_set, about.key, found.change)
     is_form = needs_credentials(found.path, settings)
     context = {
         "found": found,
@@ -182,7 +153,7 @@ async def one(visit: Visit) -> Answer:
         "address": ""
         if about is None
         else page_url(visit, about.entity_set, "/record", company=about.company.id, key=about.key),
-        "author": await _author(found.change, about, visit) if about else None,
+        "author": author,
         "party": found.by or (client.party if client else _party(found, visit)),
         "client": client,
         "reason": found.reason if visit.sees_service else "",
@@ -205,13 +176,6 @@ async def _client(found: ExchangeRecord, visit: Visit) -> Client | None:
             return clients.get(found.token.client)
         return next((each for each in clients.values() if each.party == party), None)
     return None
-
-
-async def _author(
-    number: int | None, about: exchanges.RequestedRecord, visit: Visit
-) -> ChangeLine | None:
-    records = CompanyRecords(replace(visit, company=about.company))
-    return await records.known_change(about.entity_set, about.key, number)
 
 
 SCREEN = Screen(

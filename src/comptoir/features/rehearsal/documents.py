@@ -6,7 +6,7 @@ none of their own. Every error in a text is a `Refusal` (400) that names its pla
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import TypeVar
 
@@ -54,7 +54,7 @@ def parse_header(value: str) -> Rule:
     requests with the same key do. The id of the rule contains the key.
     """
     fault, rest = parse_parts(value, HEADER, ("key", "times"))
-    has_window = fault.window_seconds() > 0
+    has_window = fault.window is not None
     if fault.stage is Stage.DELIVERY or fault.remembers or has_window:
         part = "window" if has_window else fault.name
         raise errors.NOT_ONE_REQUEST(HEADER, part=part)
@@ -75,7 +75,7 @@ def parse_header(value: str) -> Rule:
 def parse_rules(body: bytes, sets: Collection[str]) -> tuple[Rule, ...]:
     """The rules of a document; `sets` are the names of the entity sets."""
     document = _Object(_bounded(body), "", ("rules", "preset", "seed"))
-    seed = document.integer("seed", 0, 0, HIGHEST_SEED)
+    seed = document.integer("seed", 0, HIGHEST_SEED) or 0
     if document.has("rules") == document.has("preset"):
         raise errors.RULES_OR_PRESET()
     if document.has("preset"):
@@ -84,10 +84,13 @@ def parse_rules(body: bytes, sets: Collection[str]) -> tuple[Rule, ...]:
             presets = ", ".join(PRESETS)
             raise errors.UNKNOWN_PRESET("preset", known=PRESETS, name=name, presets=presets)
         return tuple(msgspec.structs.replace(each, seed=seed) for each in PRESETS[name])
-    return _distinct(
-        _rule(raw, f"rules[{number}]", f"rule-{number}", seed, sets)
-        for number, raw in enumerate(document.array("rules", MOST_RULES))
-    )
+    by_id: dict[str, Rule] = {}
+    for number, raw in enumerate(document.array("rules", MOST_RULES)):
+        place = f"rules[{number}]"
+        rule = _rule(raw, place, f"rule-{number}", seed, sets)
+        if by_id.setdefault(rule.id, rule) is not rule:
+            raise errors.SAME_ID(f"{place}.id", id=rule.id, place=f"{place}.id")
+    return tuple(by_id.values())
 
 
 def parse_rule(body: bytes, name: str, sets: Collection[str]) -> Rule:
@@ -98,11 +101,8 @@ def parse_rule(body: bytes, name: str, sets: Collection[str]) -> Rule:
 def parse_advance(body: bytes) -> float:
     """The seconds in `{"advance": "PT8M"}`; negative for a clock that would move back."""
     document = _Object(_bounded(body), "", ("advance",))
-    text = document.text("advance")
-    try:
-        return int(DURATION.from_text(text)) / SECOND
-    except EdmError:
-        raise _invalid("advance", text, "a duration such as PT8M or P1DT12H") from None
+    wanted = "a duration such as PT8M or P1DT12H"
+    return int(document.parsed("advance", DURATION.from_text, wanted)) / SECOND
 
 
 class _Object:
@@ -141,46 +141,40 @@ class _Object:
         """The members of an object, none if it is missing."""
         return _Object(self._members.get(name, msgspec.Raw(b"{}")), self.place_of(name), known)
 
+    def value(
+        self, name: str, decoder: Decoder[T], wanted: str, is_valid: Callable[[T], bool]
+    ) -> T | None:
+        """A valid value; None if it is missing."""
+        if not self.has(name):
+            return None
+        place = self.place_of(name)
+        value = _decoded(decoder, self._members[name], place, wanted)
+        if not is_valid(value):
+            raise _invalid(place, f"{value:g}" if isinstance(value, float) else str(value), wanted)
+        return value
+
     def text(self, name: str) -> str:
         """A text; raises `Refusal` (400) if it is missing, empty or too long."""
         place = self.place_of(name)
-        if name not in self._members:
+        if not self.has(name):
             raise errors.MISSING(place, place=place)
         text = _decoded(_TEXT, self._members[name], place, "text")
         if not text or len(text) > LONGEST_TEXT:
             raise _invalid(place, text, f"1 to {LONGEST_TEXT} characters")
         return text
 
-    def integer(self, name: str, default: int, low: int, high: int) -> int:
-        """An integer from `low` to `high`."""
-        if name not in self._members:
-            return default
-        place, wanted = self.place_of(name), f"an integer from {low} to {high}"
-        value = _decoded(_INTEGER, self._members[name], place, wanted)
-        if not low <= value <= high:
-            raise _invalid(place, str(value), wanted)
-        return value
-
-    def instant(self, name: str) -> float | None:
-        """An instant in seconds since 1970."""
-        if not self.has(name):
-            return None
+    def parsed(self, name: str, parse: Callable[[str], T], wanted: str) -> T:
+        """The text of a parsed value; raises `Refusal` (400)."""
         text = self.text(name)
         try:
-            return datetime.fromisoformat(str(INSTANT.from_text(text))).timestamp()
+            return parse(text)
         except EdmError:
-            wanted = "an instant such as 2026-11-23T14:00:00Z"
             raise _invalid(self.place_of(name), text, wanted) from None
 
-    def probability(self, name: str) -> float:
-        """A probability above 0, by default 1."""
-        if name not in self._members:
-            return 1.0
-        place, wanted = self.place_of(name), "a number above 0, at most 1"
-        value = _decoded(_NUMBER, self._members[name], place, wanted)
-        if not 0 < value <= 1:
-            raise _invalid(place, f"{value:g}", wanted)
-        return value
+    def integer(self, name: str, low: int, high: int) -> int | None:
+        """An integer from `low` to `high`."""
+        wanted = f"an integer from {low} to {high}"
+        return self.value(name, _INTEGER, wanted, lambda each: low <= each <= high)
 
 
 def _rule(
@@ -203,17 +197,24 @@ def _rule(
             method=match.method,
             methods=", ".join(sorted(methods)),
         )
-    if match.company and fault.window_seconds():
+    if match.company and fault.window:
         raise errors.WINDOW_OF_COMPANY(fault_place, place=fault_place)
-    times = members.integer("times", 0, 1, MOST_TIMES)
+    until = None
+    if members.has("until"):
+        wanted = "an instant such as 2026-11-23T14:00:00Z"
+        instant = members.parsed("until", INSTANT.from_text, wanted)
+        until = datetime.fromisoformat(str(instant)).timestamp()
+    wanted = "a number above 0, at most 1"
+    probability = members.value("probability", _NUMBER, wanted, lambda each: 0 < each <= 1)
+    own_seed = members.integer("seed", 0, HIGHEST_SEED)
     return Rule(
         name,
         fault,
         match,
-        members.probability("probability"),
-        members.integer("seed", seed, 0, HIGHEST_SEED),
-        times or None,
-        members.instant("until"),
+        1.0 if probability is None else probability,
+        seed if own_seed is None else own_seed,
+        members.integer("times", 1, MOST_TIMES),
+        until,
     )
 
 
@@ -236,19 +237,8 @@ def _match(members: _Object, sets: Collection[str]) -> Match:
         raise errors.UNKNOWN_SET(place, known=sets, name=entity_set, place=place)
     if company and not is_guid(company):
         raise _invalid(given.place_of("company"), company, "the id of a company, a Guid")
-    nth = given.integer("nth", 1, 1, MOST_TIMES)
-    return Match(method, path, entity_set, texts["client"], nth, company)
-
-
-def _distinct(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Rules of which each has its own id."""
-    by_id: dict[str, Rule] = {}
-    for number, rule in enumerate(rules):
-        if rule.id in by_id:
-            place = f"rules[{number}].id"
-            raise errors.SAME_ID(place, id=rule.id, place=place)
-        by_id[rule.id] = rule
-    return tuple(by_id.values())
+    nth = given.integer("nth", 1, MOST_TIMES) or 1
+    return Match(method, path, entity_set, texts["client"], company, nth)
 
 
 def _bounded(body: bytes) -> bytes:

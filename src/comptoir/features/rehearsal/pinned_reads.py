@@ -1,14 +1,14 @@
 """Views: reads of the records as they were at one moment, as a replica that lags has them."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 
 from typing_extensions import override
 
 from comptoir.edm.model import Company
 from comptoir.edm.times import Clock
-from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Query
 from comptoir.sql.reads import ReadStatements
@@ -25,60 +25,34 @@ from comptoir.store.store import (
 MOST_SECONDS = 60.0
 """The longest time for which a view exists: the database keeps all that has changed since then."""
 
+LOOK_SECONDS = 5.0
+"""Seconds between two looks for views that have existed as long as they may."""
+
 
 class PinnedView:
-    """The records at the moment when the view is opened; for use in one event loop only.
+    """The records after the change with a `number` of a company, `at` a time.
 
-    That is after the change with a `number` of a company, `at` a time.
+    It is for use in one event loop only, by one request after another.
     """
 
-    def __init__(self, store: Store, number: int, at: float) -> None:
+    def __init__(self, number: int, at: float, reads: Reads, closing: AsyncExitStack) -> None:
         self.number = number
         self.at = at
-        self._store = store
-        self._users = 0
-        self._wake = asyncio.Event()
-        self._opened: asyncio.Future[Reads] = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(self._hold())
-        self.is_over = False
+        self.opened_at = time.monotonic()
+        self._reads = reads
+        self._closing = closing
+        self._used = asyncio.Lock()
 
     @asynccontextmanager
     async def reads(self) -> AsyncIterator[Reads]:
-        """The reads of the view; it remains open during the block. Raises `Refusal` (503)."""
-        self._users += 1
-        try:
-            yield await asyncio.shield(self._opened)
-        finally:
-            self._users -= 1
-            self._wake.set()
+        """The reads of the view; it remains open during the block."""
+        async with self._used:
+            yield self._reads
 
     async def close(self) -> None:
         """Close the view as soon as nobody uses it."""
-        self.is_over = True
-        self._wake.set()
-        await self._task
-
-    async def _hold(self) -> None:
-        try:
-            async with self._store.snapshot() as connection:
-                statements = self._store.statements
-                reader = _SnapshotReader(connection, statements.reads)
-                self._opened.set_result(Reads(statements, reader))
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(MOST_SECONDS):
-                        await self._closed()
-                self.is_over = True
-                await self._closed()
-        except Refusal as refusal:
-            self.is_over = True
-            if not self._opened.done():
-                self._opened.set_exception(refusal)
-
-    async def _closed(self) -> None:
-        """Wait until the view is over and nobody uses it."""
-        while self._users or not self.is_over:
-            self._wake.clear()
-            await self._wake.wait()
+        async with self._used:
+            await self._closing.aclose()
 
 
 class _SnapshotReader(Reader):
@@ -121,40 +95,44 @@ class StaleReads:
         self._lock = asyncio.Lock()
 
     async def prepare(self, company: Company, lag: int, seconds: float | None) -> None:
-        """Have a view that the next change makes stale: by `seconds`, else by `lag` changes."""
+        """Have a view that the next change makes stale: by `seconds`, else by `lag` changes.
+
+        Raises `Refusal` (503) if the database is unreachable.
+        """
         async with self._lock:
             held = self._held.get(company.id)
-            if held is not None and not await self._is_late(held, company, lag, seconds):
+            if held is not None and seconds is not None:
+                is_late = self._clock() - held.at >= seconds
+            else:
+                is_late = held is None or await self._store.position(company) - held.number >= lag
+            if not is_late:
                 return
             await self._drop(company.id)
-            number = await self._store.position(company)
-            view = self._held[company.id] = PinnedView(self._store, number, self._clock())
-            async with view.reads():
-                # the view is open before the change is made
-                pass
+            number, at = await self._store.position(company), self._clock()
+            closing, statements = AsyncExitStack(), self._store.statements
+            connection = await closing.enter_async_context(self._store.snapshot())
+            reads = Reads(statements, _SnapshotReader(connection, statements.reads))
+            self._held[company.id] = PinnedView(number, at, reads, closing)
 
     def of(self, company_id: str, seconds: float | None) -> PinnedView | None:
         """The view of a company; None without one that is younger than `seconds`."""
         held = self._held.get(company_id)
-        if held is None or held.is_over:
+        if held is None:
             return None
         is_late = seconds is not None and self._clock() - held.at >= seconds
         return None if is_late else held
 
-    async def close(self) -> None:
-        """Close all views."""
+    async def close(self, most_seconds: float = 0) -> None:
+        """Close all views, or those that have existed as long as this."""
+        opened_at = time.monotonic() - most_seconds
         async with self._lock:
-            for company_id in list(self._held):
-                await self._drop(company_id)
+            for company_id, view in list(self._held.items()):
+                if view.opened_at <= opened_at:
+                    await self._drop(company_id)
 
-    async def _is_late(
-        self, held: PinnedView, company: Company, lag: int, seconds: float | None
-    ) -> bool:
-        if held.is_over:
-            return True
-        if seconds is not None:
-            return self._clock() - held.at >= seconds
-        return await self._store.position(company) - held.number >= lag
+    async def look(self) -> None:
+        """Close the views that would exist too long at the next look."""
+        await self.close(MOST_SECONDS - LOOK_SECONDS)
 
     async def _drop(self, company_id: str) -> None:
         held = self._held.pop(company_id, None)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from hashlib import sha256
@@ -37,7 +37,7 @@ from comptoir.features.rehearsal.documents import (
     parse_rule,
     parse_rules,
 )
-from comptoir.features.rehearsal.entries import APPLIED, NOT_APPLICABLE, Firing
+from comptoir.features.rehearsal.entries import APPLIED, NOT_APPLICABLE, Firing, Sent
 from comptoir.features.rehearsal.faults.fault import (
     HEADER,
     AffectedRequest,
@@ -46,7 +46,7 @@ from comptoir.features.rehearsal.faults.fault import (
     Stage,
     has_changes,
 )
-from comptoir.features.rehearsal.pinned_reads import StaleReads
+from comptoir.features.rehearsal.pinned_reads import LOOK_SECONDS, StaleReads
 from comptoir.features.rehearsal.rules import Rule, RuleState, SeenPage, ShiftedClock
 from comptoir.features.rehearsal.traffic import Traffic
 from comptoir.http.exchange import Exchange, Observer, read_body
@@ -58,6 +58,7 @@ from comptoir.request.path import READ_METHODS, parse_path
 from comptoir.response.response import Response
 from comptoir.service import Request
 from comptoir.store import baselines
+from comptoir.store.jobs import Job, every
 
 ACTED = "Comptoir-Fault-Applied"
 """The header with the id of the rule that has acted on a request."""
@@ -69,11 +70,6 @@ _RESET = "fault:reset"
 _WITHOUT_SET = (Resource.SERVICE, Resource.METADATA)
 
 _log = logging.getLogger(__name__)
-
-
-def _everywhere(_: str) -> bool:
-    """An actor who reaches all companies."""
-    return True
 
 
 class Rehearsal(Feature):
@@ -156,6 +152,10 @@ class Rehearsal(Feature):
         return ["faults: on", *rules]
 
     @override
+    def jobs(self) -> Iterable[Job]:
+        return [every(LOOK_SECONDS, self._views.look)]
+
+    @override
     def observers(self) -> Sequence[Observer]:
         return [self.traffic]
 
@@ -194,9 +194,7 @@ class Rehearsal(Feature):
             self._state.set_rules(rules)
             await self._views.close()
 
-    async def add(
-        self, body: bytes, actor: Actor, reaches: Callable[[str], bool] = _everywhere
-    ) -> Rule:
+    async def add(self, body: bytes, actor: Actor, reaches: Callable[[str], bool]) -> Rule:
         """Add the rule of a document after the others, whose counts go on.
 
         Raises `Refusal` (400, 409; 403 for a company that the actor does not reach).
@@ -218,9 +216,7 @@ class Rehearsal(Feature):
             self._state.change_rules((*rules, rule))
         return rule
 
-    async def remove(
-        self, rule_id: str, actor: Actor, reaches: Callable[[str], bool] = _everywhere
-    ) -> None:
+    async def remove(self, rule_id: str, actor: Actor, reaches: Callable[[str], bool]) -> None:
         """Remove a rule; raises `Refusal` (404) if the actor reaches none with this id."""
         async with self._changing:
             rules = self.rules
@@ -364,6 +360,7 @@ class Rehearsal(Feature):
     def _candidate(
         self, request: Request, target: Target | None, stage: Stage, page: int = 0
     ) -> Candidate:
+        is_record = target is not None and target.resource is Resource.RECORD and not target.steps
         return Candidate(
             request.method,
             self.settings.base_path + unquote(request.path),
@@ -371,7 +368,7 @@ class Rehearsal(Feature):
             request.principal.subject,
             stage,
             page,
-            target is not None and _can_change(target),
+            target is not None and is_record and has_changes(target.entity_set),
             unquote(urlsplit(request.root.address(request.path)).path),
             _company(target),
         )
@@ -472,13 +469,8 @@ def _company(target: Target | None) -> str:
     return "" if target is None or target.company_id is None else target.company_id
 
 
-def _can_change(target: Target) -> bool:
-    """Whether a path names a record by its key, which the service can change."""
-    is_record = target.resource is Resource.RECORD and not target.steps
-    return is_record and has_changes(target.entity_set)
-
-
-_Act = Callable[[PageRequest, Principal], Awaitable[PageResponse]]
+_Act = Callable[[PageRequest, Principal], Awaitable[object]]
+"""Returns the content of a response, or None."""
 
 
 class ControlEndpoint:
@@ -494,19 +486,22 @@ class ControlEndpoint:
 
     def routes(self) -> list[Route]:
         """The routes of the endpoint."""
+        rehearsal, traffic = self._rehearsal, self._rehearsal.traffic
         return [
             self._route("", self._rules, "GET", "PUT", "DELETE"),
-            self._route("/rules", self._add, "POST"),
+            self._route("/rules", self._add, "POST", status=201),
             self._route("/rules/{id}", self._remove, "DELETE"),
-            self._route("/log", self._log, "GET"),
-            self._route("/requests", self._requests, "GET"),
+            self._route("/log", _listing(lambda: rehearsal.firings), "GET"),
+            self._route("/requests", _listing(traffic.requests), "GET"),
             self._route("/report", self._report, "GET", of_all=True),
             self._route("/mark", self._mark, "POST", of_all=True),
             self._route("/reset", self._reset, "POST", of_all=True),
             self._route("/clock", self._clock, "POST", of_all=True),
         ]
 
-    def _route(self, path: str, act: _Act, *methods: str, of_all: bool = False) -> Route:
+    def _route(
+        self, path: str, act: _Act, *methods: str, of_all: bool = False, status: int = 200
+    ) -> Route:
         """A route for tokens with the scope, or for those of them that are for all companies."""
 
         async def respond(request: PageRequest) -> PageResponse:
@@ -517,11 +512,15 @@ class ControlEndpoint:
             require(principal, Scope.FAULTS)
             if of_all:
                 _require_all(principal)
-            return await act(request, principal)
+            content = await act(request, principal)
+            if content is None:
+                return PageResponse(status_code=204)
+            encoded = msgspec.json.encode(content)
+            return PageResponse(encoded, status, media_type="application/json")
 
         return Route(f"/faults{path}", respond, methods=list(methods))
 
-    async def _rules(self, request: PageRequest, principal: Principal) -> PageResponse:
+    async def _rules(self, request: PageRequest, principal: Principal) -> object:
         if request.method in READ_METHODS:
             known = self._rehearsal.rules
             return _listed([each for each in known if principal.reaches(each.match.company)])
@@ -532,39 +531,35 @@ class ControlEndpoint:
         await self._rehearsal.replace(rules, _actor(request))
         return _listed(rules)
 
-    async def _add(self, request: PageRequest, principal: Principal) -> PageResponse:
+    async def _add(self, request: PageRequest, principal: Principal) -> object:
         body = await _body(request)
-        rule = await self._rehearsal.add(body, _actor(request), principal.reaches)
-        return _json(rule.listed, 201)
+        return (await self._rehearsal.add(body, _actor(request), principal.reaches)).listed
 
-    async def _remove(self, request: PageRequest, principal: Principal) -> PageResponse:
+    async def _remove(self, request: PageRequest, principal: Principal) -> None:
         rule_id = request.path_params["id"]
         await self._rehearsal.remove(rule_id, _actor(request), principal.reaches)
-        return PageResponse(status_code=204)
 
-    async def _log(self, _: PageRequest, principal: Principal) -> PageResponse:
-        firings = self._rehearsal.firings
-        return _json({"value": [each for each in firings if principal.reaches(each.company)]})
-
-    async def _requests(self, _: PageRequest, principal: Principal) -> PageResponse:
-        sent = self._rehearsal.traffic.requests()
-        return _json({"value": [each for each in sent if principal.reaches(each.company)]})
-
-    async def _report(self, _: PageRequest, _principal: Principal) -> PageResponse:
+    async def _report(self, _: PageRequest, _principal: Principal) -> object:
         report = self._rehearsal.traffic.report()
-        return _json({"value": [{"client": each, "traps": report[each]} for each in report]})
+        return {"value": [{"client": each, "traps": report[each]} for each in report]}
 
-    async def _clock(self, request: PageRequest, _: Principal) -> PageResponse:
-        ahead = self._rehearsal.advance(parse_advance(await _body(request)))
-        return _json({"aheadSeconds": ahead})
+    async def _clock(self, request: PageRequest, _: Principal) -> object:
+        return {"aheadSeconds": self._rehearsal.advance(parse_advance(await _body(request)))}
 
-    async def _mark(self, _: PageRequest, _principal: Principal) -> PageResponse:
+    async def _mark(self, _: PageRequest, _principal: Principal) -> None:
         await self._rehearsal.remember()
-        return PageResponse(status_code=204)
 
-    async def _reset(self, request: PageRequest, _: Principal) -> PageResponse:
+    async def _reset(self, request: PageRequest, _: Principal) -> None:
         await self._rehearsal.restore(_actor(request))
-        return PageResponse(status_code=204)
+
+
+def _listing(entries: Callable[[], Sequence[Firing | Sent]]) -> _Act:
+    """Lists the entries about companies that a token can access."""
+
+    async def act(_: PageRequest, principal: Principal) -> object:
+        return {"value": [each for each in entries() if principal.reaches(each.company)]}
+
+    return act
 
 
 def _require_all(principal: Principal) -> None:
@@ -588,9 +583,5 @@ async def _body(request: PageRequest) -> bytes:
     return await read_body(request.receive, combined(request.scope["headers"]), LONGEST_DOCUMENT)
 
 
-def _listed(rules: Sequence[Rule]) -> PageResponse:
-    return _json({"rules": [each.listed for each in rules]})
-
-
-def _json(content: object, status: int = 200) -> PageResponse:
-    return PageResponse(msgspec.json.encode(content), status, media_type="application/json")
+def _listed(rules: Sequence[Rule]) -> object:
+    return {"rules": [each.listed for each in rules]}

@@ -42,7 +42,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Match(msgspec.Struct, frozen=True):
+class Match(msgspec.Struct, frozen=True, omit_defaults=True, rename={"entity_set": "set"}):
     """The requests that a rule is about; empty members match every request.
 
     In `path`, `*` is any text. Of the matching requests of a client, every `nth` may meet the
@@ -53,8 +53,8 @@ class Match(msgspec.Struct, frozen=True):
     path: str = ""
     entity_set: str = ""
     client: str = ""
-    nth: int = 1
     company: str = ""
+    nth: int = 1
 
     def matches(self, asked: Candidate) -> bool:
         """Whether a request has all that is given; without `nth`, which is about their number."""
@@ -103,19 +103,11 @@ class Rule(msgspec.Struct, frozen=True):
     @property
     def listed(self) -> Mapping[str, Json | float]:
         """The rule as it is written in JSON, without the members that have their defaults."""
-        match, until = self.match, self.until
-        matched: dict[str, Json] = {
-            "method": match.method,
-            "path": match.path,
-            "set": match.entity_set,
-            "client": match.client,
-            "company": match.company,
-            "nth": match.nth if match.nth > 1 else None,
-        }
+        until = self.until
         listed: dict[str, Json | float] = {
             "id": self.id,
             "fault": self.fault.text,
-            "match": {name: value for name, value in matched.items() if value},
+            "match": msgspec.to_builtins(self.match),
             "probability": self.probability if self.probability < 1 else None,
             "seed": self.seed,
             "times": self.times,
@@ -309,7 +301,7 @@ class RuleState:
         for rule in self._rules:
             if rule.is_over(now) or not rule.matches(asked):
                 continue
-            seconds = rule.fault.window_seconds()
+            seconds = rule.fault.window or 0
             count = _counted(self._counts, rule, "" if seconds else asked.client)
             if choice is None and _is_due(rule, count):
                 choice = _acted(rule, count, now + seconds)

@@ -11,7 +11,7 @@ from comptoir.auth.fields import number
 from comptoir.auth.records import ConsoleRole
 from comptoir.edm.times import instant
 from comptoir.errors.refusal import Refusal
-from comptoir.features.console.form import Form
+from comptoir.features.console.form import Form, form_page
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.visit import FormData, Visit
 from comptoir.features.rehearsal import errors
@@ -29,8 +29,6 @@ USUAL_MINUTES = 15
 MOST_FIRINGS = 100
 """The entries of the log that the page shows."""
 
-DONE = {"added": "The rule is in force.", "ended": "The rule has ended."}
-
 _FIELD_OF = {
     "match.set": "set", "match.client": "client", "match.method": "method", "match.path": "path",
     "match.nth": "nth", "id": "id", "times": "times", "probability": "percent",
@@ -44,13 +42,12 @@ _percent = number(1, 100)
 
 async def show(visit: Visit) -> Answer:
     """The rules in force, and the latest requests that have met one."""
-    rehearsal = _rehearsal(visit)
+    rehearsal = visit.backend.feature(Rehearsal)
     firings = rehearsal.firings
     context = {
         "rules": rehearsal.rules,
         "firings": firings[: -MOST_FIRINGS - 1 : -1],
         "now": rehearsal.clock(),
-        "done": DONE.get(visit.query.text("done"), ""),
     }
     return TemplatePage("faults.html", "Faults", context)
 
@@ -75,12 +72,12 @@ async def add(visit: Visit) -> Answer:
     fault = FAULTS.get(form.text("fault"))
     if fault is None:
         raise errors.NO_KNOWN_FAULT()
-    rehearsal = _rehearsal(visit)
+    rehearsal = visit.backend.feature(Rehearsal)
     rule = _rule(form, fault, rehearsal.clock())
     if form.errors:
         return _page(visit, form, fault)
     try:
-        await rehearsal.add(msgspec.json.encode(rule), visit.actor)
+        await rehearsal.add(msgspec.json.encode(rule), visit.actor, visit.principal.reaches)
     except Refusal as refusal:
         form.refuse(_FIELD_OF.get(refusal.target or "", "fault"), refusal)
         return _page(visit, form, fault)
@@ -89,19 +86,16 @@ async def add(visit: Visit) -> Answer:
 
 async def end(visit: Visit) -> Answer:
     """End a rule before its time."""
-    await _rehearsal(visit).remove(visit.form.text("id"), visit.actor)
+    await visit.backend.feature(Rehearsal).remove(
+        visit.form.text("id"), visit.actor, visit.principal.reaches
+    )
     return Redirect(visit.url(SCREEN.address, done="ended"))
 
 
 async def report(visit: Visit) -> Answer:
     """The traps that each client has met, and how it went on."""
-    found = _rehearsal(visit).traffic.report()
+    found = visit.backend.feature(Rehearsal).traffic.report()
     return TemplatePage("fault_report.html", "Report of the rehearsal", {"report": found})
-
-
-def _rehearsal(visit: Visit) -> Rehearsal:
-    """The rehearsal, without which the screen does not exist."""
-    return visit.backend.feature(Rehearsal)
 
 
 def _rule(form: Form, fault: type[Fault], now: float) -> Mapping[str, object]:
@@ -133,15 +127,15 @@ def _rule(form: Form, fault: type[Fault], now: float) -> Mapping[str, object]:
 
 def _page(visit: Visit, form: Form, fault: type[Fault]) -> TemplatePage:
     methods = [each for each in METHODS if not fault.methods or each in fault.methods]
-    context = {
-        "form": form,
-        "fault": fault,
-        "methods": [("", "any"), *[(each, each) for each in methods]],
-        "sets": [("", "any"), *[(each.name, each.name) for each in visit.backend.model.sets]],
-        "longest": LONGEST_MINUTES,
-    }
-    title = f"New rule: {form.text('fault')}"
-    return TemplatePage("fault_new.html", title, context, 400 if form.errors else 200)
+    return form_page(
+        "fault_new.html",
+        f"New rule: {form.text('fault')}",
+        form,
+        fault=fault,
+        methods=[("", "any"), *[(each, each) for each in methods]],
+        sets=[("", "any"), *[(each.name, each.name) for each in visit.backend.model.sets]],
+        longest=LONGEST_MINUTES,
+    )
 
 
 SCREEN = Screen(
@@ -156,4 +150,5 @@ SCREEN = Screen(
     ),
     80,
     is_of_service=True,
+    done={"added": "The rule is in force.", "ended": "The rule has ended."},
 )

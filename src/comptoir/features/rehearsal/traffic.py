@@ -144,7 +144,7 @@ class Traffic(Observer):
         underway.sent.status, underway.sent.fault = status, exchange.fault
         self._requests.append(underway.sent)
         faults = [fault for fault, firing in underway.met if firing.outcome != NOT_APPLICABLE]
-        by_fault = {trap: fault.wait_seconds() for fault in faults for trap in fault.traps()}
+        by_fault = {trap: fault.wait_seconds for fault in faults for trap in fault.traps()}
         address, now = _address(exchange), self._clock()
         if status < 400 and not exchange.refused and not by_fault:
             self._tally.succeed(address)

@@ -5,8 +5,6 @@ from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-import msgspec
-
 from comptoir.auth.records import ConsoleRole
 from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import Refusal
@@ -20,7 +18,8 @@ from comptoir.features.console.company_records import (
 )
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage
 from comptoir.features.console.record_form import record_name, record_title, short
-from comptoir.features.console.relations import equals
+from comptoir.features.console.record_query import equals
+from comptoir.features.console.templates import Context
 from comptoir.features.console.values import Presented, presented
 from comptoir.features.console.visit import Visit
 from comptoir.http.redaction import MASK
@@ -45,44 +44,18 @@ class ChangedValue(NamedTuple):
     after: Presented
 
 
-class ChangeRow(msgspec.Struct, frozen=True):
-    """A change as people read it; addresses are blank where there is nothing to show or to do.
-
-    `undo` restores the values before an update, or opens the form with those before a delete.
-    """
-
-    line: ChangeLine
-    verb: str
-    set_caption: str
-    name: str
-    record_page: str
-    history_page: str
-    values: list[ChangedValue]
-    undo: str
-
-    @property
-    def is_update(self) -> bool:
-        """Whether the record has other values since."""
-        return self.line.verb == UPDATE
-
-    @property
-    def lacks_values(self) -> bool:
-        """Whether the values that the change replaced are not kept."""
-        return self.line.verb != CREATE and not self.line.before
-
-
 async def show(visit: Visit) -> Answer:
     """A page of the change log: of a company, of one of its sets, or of one record."""
     options = {name: text for name in _OPTIONS if (text := visit.query.text(name))}
     records, model = CompanyRecords(visit), visit.backend.model
-    page = await records.changes(**options)
-    names, existing = await _names(records, model.stored, page.lines)
+    lines, next_link = await records.changes(**options)
+    names, existing = await _names(records, model.stored, lines)
     entity_set, key = model.by_name.get(options.get("entitySet", "")), options.get("record", "")
     title = "Changes"
     if entity_set is not None and key:
         name = names.get((entity_set.name, key), key)
         title = f"Changes of {type_caption(entity_set.type).lower()} {name}"
-    earlier = dict(parse_qsl(urlsplit(page.next_link).query)).get("from", "")
+    earlier = dict(parse_qsl(urlsplit(next_link).query)).get("from", "")
     latest = {name: text for name, text in options.items() if name != "from"}
     context = {
         "rows": [
@@ -93,7 +66,7 @@ async def show(visit: Visit) -> Answer:
                 names.get((each.entity_set, each.record), each.record),
                 exists=(each.entity_set, each.record) in existing,
             )
-            for each in page.lines
+            for each in lines
         ],
         "chosen": options.get("entitySet", ""),
         "is_of_record": bool(key),
@@ -139,7 +112,11 @@ async def _names(
 
 def _row(
     visit: Visit, entity_set: EntitySet | None, line: ChangeLine, name: str, *, exists: bool
-) -> ChangeRow:
+) -> Context:
+    """A change as people read it; addresses are blank where there is nothing to show or to do.
+
+    `undo` restores the values before an update, or opens the form with those before a delete.
+    """
     record_page = history_page = undo = ""
     values = list(_values(entity_set, line))
     if entity_set is not None:
@@ -154,16 +131,16 @@ def _row(
         if is_known and not entity_set.read_only and visit.may(ConsoleRole.EDITOR):
             way = "/new" if is_delete else "/record/restore"
             undo = page_url(visit, entity_set, way, key=line.record, number=number)
-    return ChangeRow(
-        line=line,
-        verb=_VERBS.get(line.verb, line.verb),
-        set_caption=line.entity_set if entity_set is None else type_caption(entity_set.type),
-        name=name,
-        record_page=record_page,
-        history_page=history_page,
-        values=values,
-        undo=undo,
-    )
+    return {
+        "line": line,
+        "verb": _VERBS.get(line.verb, line.verb),
+        "set_caption": line.entity_set if entity_set is None else type_caption(entity_set.type),
+        "name": name,
+        "record_page": record_page,
+        "history_page": history_page,
+        "changed": values,
+        "undo": undo,
+    }
 
 
 def _values(entity_set: EntitySet | None, line: ChangeLine) -> Iterator[ChangedValue]:

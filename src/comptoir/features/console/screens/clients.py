@@ -23,31 +23,22 @@ from comptoir.auth.fields import (
     secret_for,
 )
 from comptoir.auth.limits import DAY
-from comptoir.auth.origins import own_origins, token_url
-from comptoir.auth.records import Client, ClientKey, ConsoleRole, Secret
+from comptoir.auth.origins import CONSOLE, own_origins, token_url
+from comptoir.auth.records import Client, ClientKey, ConsoleRole
 from comptoir.auth.tokens import Scope
 from comptoir.errors.refusal import OperatorError
 from comptoir.features.console import errors
 from comptoir.features.console import errors as problems
-from comptoir.features.console.form import ALL, SOME, Form, chosen, company_options
-from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
+from comptoir.features.console.form import ALL, SOME, Form, chosen, company_options, form_page
+from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage, act
 from comptoir.features.console.templates import Context
 from comptoir.features.console.visit import FormData, Visit
+from comptoir.store.control import ControlStore
 
 MOST_SHOWN = 200
 """The most clients that the list shows."""
 
-DONE = {
-    "changed": "The client was changed.",
-    "disabled": "The client is disabled. Within two seconds, its secrets and tokens are refused.",
-    "enabled": "The client is enabled. Tokens from before remain refused.",
-    "key": "The key was added.",
-    "secret-removed": "The secret was removed.",
-    "key-removed": "The key was removed.",
-    "removed": "The client was removed.",
-}
-"""The notices after a change, by the value in the address of the page."""
-
+_PAGE = "/clients/client"
 _days = number(1, LONGEST_DAYS)
 
 
@@ -65,19 +56,13 @@ async def show(visit: Visit) -> Answer:
         for each in sorted(known.clients.values(), key=lambda each: each.name)
         if wanted in each.name.casefold() or wanted in each.id
     ]
-    context = {
-        "form": form,
-        "clients": found[:MOST_SHOWN],
-        "more": max(len(found) - MOST_SHOWN, 0),
-        "done": DONE.get(visit.query.text("done"), ""),
-    }
+    context = {"form": form, "clients": found[:MOST_SHOWN], "more": max(len(found) - MOST_SHOWN, 0)}
     return TemplatePage("clients.html", "Clients", context)
 
 
 async def show_one(visit: Visit) -> Answer:
     """A client with all it has, and the forms to change it."""
-    client = await _client(visit, visit.query.text("name"))
-    return await _page_of(visit, client)
+    return await _page_of(visit, await _client(visit, visit.query.text("name")))
 
 
 async def show_new(visit: Visit) -> Answer:
@@ -92,14 +77,12 @@ async def add(visit: Visit) -> Answer:
     form = Form(visit.form)
     name = form.read("name", lambda text: checked_name(text, "a client"))
     terms = _terms(form)
-    added: tuple[tuple[Secret, str], ...] = ()
-    if form.has("secret", "yes"):
-        days = form.read("days", _days)
-        added = () if days is None else (secret_for(days),)
+    days = form.read("days", _days) if form.has("secret", "yes") else None
     if name is not None and not form.errors:
-        client = new_client(name, [secret for secret, _ in added], **terms)
+        secret, text = (None, "") if days is None else secret_for(days)
+        client = new_client(name, [] if secret is None else [secret], **terms)
         if await form.accepts("name", visit.backend.control.add_client(client, visit.actor)):
-            return _secret_page(visit, client, added[0][1] if added else "")
+            return _secret_page(visit, client, text)
     return await _new_page(visit, form)
 
 
@@ -144,13 +127,6 @@ async def add_secret(visit: Visit) -> Answer:
     return await _page_of(visit, client, secrets=form)
 
 
-async def remove_secret(visit: Visit) -> Answer:
-    """Remove the secret with a hint."""
-    name, hint = visit.form.text("name"), visit.form.text("hint")
-    await visit.backend.control.remove_secret(name, hint, visit.actor)
-    return _back(visit, name, "secret-removed")
-
-
 async def add_key(visit: Visit) -> Answer:
     """Add a public key or a certificate."""
     client = await _client(visit, visit.form.text("name"))
@@ -168,13 +144,6 @@ async def add_key(visit: Visit) -> Answer:
     return await _page_of(visit, client, keys=form)
 
 
-async def remove_key(visit: Visit) -> Answer:
-    """Remove the key with an id."""
-    name, kid = visit.form.text("name"), visit.form.text("kid")
-    await visit.backend.control.remove_key(name, kid, visit.actor)
-    return _back(visit, name, "key-removed")
-
-
 async def disable(visit: Visit) -> Answer:
     """Disable a client."""
     return await _switch(visit, ActName.CLIENT_DISABLE, Client.disabled, "disabled")
@@ -184,12 +153,6 @@ async def enable(visit: Visit) -> Answer:
     """Enable a client."""
     now = time.time()
     return await _switch(visit, ActName.CLIENT_ENABLE, lambda each: each.enabled(now), "enabled")
-
-
-async def remove(visit: Visit) -> Answer:
-    """Remove a client."""
-    await visit.backend.control.remove_client(visit.form.text("name"), visit.actor)
-    return Redirect(visit.url(SCREEN.address, done="removed"))
 
 
 async def _switch(
@@ -210,9 +173,8 @@ async def _client(visit: Visit, name: str) -> Client:
 
 
 async def _new_page(visit: Visit, form: Form) -> TemplatePage:
-    companies = await company_options(visit)
-    context = {"form": form, **await _choices(visit, set()), "companies": companies}
-    return TemplatePage("client_new.html", "New client", context, 400 if form.errors else 200)
+    context = {**await _choices(visit, set()), "companies": await company_options(visit)}
+    return form_page("client_new.html", "New client", form, **context)
 
 
 async def _page_of(
@@ -234,7 +196,6 @@ async def _page_of(
         "keys": keys or usual,
         "company_names": [names.get(each, each) for each in sorted(client.companies or ())],
         "now": visit.backend.now,
-        "done": DONE.get(visit.query.text("done"), ""),
         **await _choices(visit, client.roles or set()),
         "companies": companies,
     }
@@ -278,7 +239,7 @@ def _secret_page(visit: Visit, client: Client, secret: str) -> TemplatePage:
 
 
 def _back(visit: Visit, name: str, done: str) -> Redirect:
-    return Redirect(visit.url(f"{SCREEN.address}/client", name=name, done=done))
+    return Redirect(visit.url(f"{CONSOLE}{_PAGE}", name=name, done=done))
 
 
 def _terms(form: Form) -> dict[str, object]:
@@ -302,13 +263,30 @@ SCREEN = Screen(
         Endpoint("POST", "/new", add, ConsoleRole.ADMIN),
         Endpoint("POST", "/change", change, ConsoleRole.ADMIN),
         Endpoint("POST", "/secrets/add", add_secret, ConsoleRole.ADMIN),
-        Endpoint("POST", "/secrets/remove", remove_secret, ConsoleRole.ADMIN),
+        act(
+            "/secrets/remove",
+            ControlStore.remove_secret,
+            ["name", "hint"],
+            "secret-removed",
+            _PAGE,
+            "name",
+        ),
         Endpoint("POST", "/keys/add", add_key, ConsoleRole.ADMIN),
-        Endpoint("POST", "/keys/remove", remove_key, ConsoleRole.ADMIN),
+        act("/keys/remove", ControlStore.remove_key, ["name", "kid"], "key-removed", _PAGE, "name"),
         Endpoint("POST", "/disable", disable, ConsoleRole.ADMIN),
         Endpoint("POST", "/enable", enable, ConsoleRole.ADMIN),
-        Endpoint("POST", "/remove", remove, ConsoleRole.ADMIN),
+        act("/remove", ControlStore.remove_client, ["name"], "removed", "/clients"),
     ),
     40,
     is_of_service=True,
+    done={
+        "changed": "The client was changed.",
+        "disabled": "The client is disabled. "
+        "Within two seconds, its secrets and tokens are refused.",
+        "enabled": "The client is enabled. Tokens from before remain refused.",
+        "key": "The key was added.",
+        "secret-removed": "The secret was removed.",
+        "key-removed": "The key was removed.",
+        "removed": "The client was removed.",
+    },
 )

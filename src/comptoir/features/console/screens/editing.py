@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from comptoir.auth.records import ConsoleRole
-from comptoir.edm.model import Property
 from comptoir.edm.types import Guid
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import BAD_REQUEST, ENTITY_CHANGED, RECORD_NOT_FOUND
 from comptoir.features.console import errors
-from comptoir.features.console.captions import caption, set_caption, type_caption
+from comptoir.features.console.captions import caption, type_caption
 from comptoir.features.console.company_records import (
     SET,
     ChangeLine,
@@ -34,7 +33,7 @@ from comptoir.features.console.record_form import (
     secrets,
     shown_properties,
 )
-from comptoir.features.console.screens.reading import delete_question
+from comptoir.features.console.screens.reading import links
 from comptoir.features.console.values import (
     Draft,
     Side,
@@ -52,9 +51,6 @@ from comptoir.features.console.visit import Visit
 
 FIELD = "field."
 """The prefix of fields for properties."""
-
-SECRET = "secret."  # noqa: S105 - the name of a field
-"""The prefix of fields for secret properties, whose values no page shows."""
 
 CHOICE = "choice."
 """The prefix of fields for the choice between two values."""
@@ -111,7 +107,7 @@ class _Editor:
         values = {
             each.name: value
             for each in editable(self._type, creating=True)
-            if (value := typed(each, self._visit.form.text(_field(each)), initial(each)))
+            if (value := typed(each, self._visit.form.text(f"{FIELD}{each.name}"), initial(each)))
             != initial(each)
         }
         try:
@@ -164,10 +160,8 @@ class _Editor:
         errors, problem = self._errors(refusal, creating=True)
         errors |= _again(name for name in secrets(self._type) if name in values)
         context = {
-            "entity_set": self._set,
+            **links(self._visit, self._set),
             "set_page": page_url(self._visit, self._set),
-            "set_caption": set_caption(self._set),
-            "new_page": page_url(self._visit, self._set, "/new"),
             "fields": form_fields(self._type, values, errors, creating=True),
             "errors": errors,
             "problem": problem,
@@ -219,7 +213,6 @@ class _Editor:
             # what was typed may become a new record
             is_gone=refusal is not None and refusal.error is RECORD_NOT_FOUND,
             chosen_key="" if isinstance(self._type.key_property.type, Guid) else self._key,
-            new_page=page_url(self._visit, self._set, "/new"),
         )
 
     async def _conflict(
@@ -230,7 +223,7 @@ class _Editor:
             name
             for name in secrets(self._type)
             if name in draft.secrets
-            or (chosen is not None and self._visit.form.has(f"{SECRET}{name}"))
+            or (chosen is not None and self._visit.form.has(f"{FIELD}{name}"))
         )
         return self._page(
             "conflict.html",
@@ -273,22 +266,16 @@ class _Editor:
         **context: object,
     ) -> TemplatePage:
         """A page of the record; if `is_whole`, it shows all values, else those of no form."""
-        visit, entity_set, type_name = self._visit, self._set, type_caption(self._type)
         name = record_name(self._type, values) or self._key
         common = {
-            "entity_set": entity_set,
+            **links(self._visit, self._set, self._key, name),
             "name": name,
-            "set_page": list_url(visit, entity_set),
-            "set_caption": set_caption(entity_set),
-            "record_page": page_url(visit, entity_set, "/record", key=self._key),
-            "edit_page": page_url(visit, entity_set, "/record/edit", key=self._key),
-            "delete_page": page_url(visit, entity_set, "/record/delete", key=self._key),
-            "question": delete_question(entity_set, name),
             "shown_properties": shown_properties(self._type, values, whole=is_whole),
             "caption_of": lambda each: caption(self._type.by_name[each.name]),
             "presented_of": lambda each, value: presented(self._type.by_name[each.name], value),
         }
-        return TemplatePage(template, f"{type_name} {name}", common | context, status)
+        title = f"{type_caption(self._type)} {name}"
+        return TemplatePage(template, title, common | context, status)
 
     def _redirect(self, what: str, version: Version) -> Redirect:
         key, number = key_of(self._set, version.values), change_number(self._set, version.tag)
@@ -313,7 +300,7 @@ class _Editor:
 
     def _typed_secrets(self) -> Values:
         """The secrets that the user has typed."""
-        typed = {each: self._visit.form.text(f"{SECRET}{each}") for each in secrets(self._type)}
+        typed = {each: self._visit.form.text(f"{FIELD}{each}") for each in secrets(self._type)}
         return {name: text for name, text in typed.items() if text}
 
     def _errors(
@@ -336,11 +323,6 @@ class _Editor:
     async def _author(self, tag: str) -> ChangeLine | None:
         number = change_number(self._set, tag)
         return await self._records.known_change(self._set, self._key, number)
-
-
-def _field(declared: Property) -> str:
-    """The name of the field for a property."""
-    return f"{SECRET if declared.secret else FIELD}{declared.name}"
 
 
 def _again(typed_secrets: Iterable[str]) -> dict[str, str]:

@@ -12,28 +12,20 @@ from comptoir.auth.issuer_terms import (
 )
 from comptoir.auth.origins import redirect_uris
 from comptoir.auth.records import ConsoleRole, Issuer, IssuerPolicy
-from comptoir.features.console.form import SOME, Form, chosen, company_options, needed
-from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
+from comptoir.features.console.form import SOME, Form, chosen, company_options, form_page, needed
+from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage, act
 from comptoir.features.console.visit import FormData, Visit
+from comptoir.store.control import ControlStore
 
 CLAIM = "claim"
 """The option of an issuer whose tokens name the companies that they can access."""
-
-DONE = {
-    "added": "The issuer was added. Within two seconds, its tokens are accepted.",
-    "refreshed": "The next token of the issuer lets the service fetch its keys.",
-    "removed": "The issuer was removed. Within two seconds, its tokens are refused.",
-}
 
 
 async def show(visit: Visit) -> Answer:
     """All issuers by name."""
     settings, issuers = visit.backend.settings, await visit.backend.control.issuers()
-    context = {
-        "issuers": [(each, redirect_uris(each.name, settings)) for each in issuers],
-        "done": DONE.get(visit.query.text("done"), ""),
-    }
-    return TemplatePage("issuers.html", "Issuers", context)
+    shown = [(each, redirect_uris(each.name, settings)) for each in issuers]
+    return TemplatePage("issuers.html", "Issuers", {"issuers": shown})
 
 
 async def show_new(visit: Visit) -> Answer:
@@ -59,18 +51,6 @@ async def add(visit: Visit) -> Answer:
     return await _page(visit, form)
 
 
-async def refresh(visit: Visit) -> Answer:
-    """Let every process fetch the keys of an issuer again."""
-    await visit.backend.control.refresh_issuer(visit.form.text("name"), visit.actor)
-    return Redirect(visit.url(SCREEN.address, done="refreshed"))
-
-
-async def remove(visit: Visit) -> Answer:
-    """Remove an issuer, and end the sessions of its users."""
-    await visit.backend.control.remove_issuer(visit.form.text("name"), visit.actor)
-    return Redirect(visit.url(SCREEN.address, done="removed"))
-
-
 def _policy(form: Form) -> IssuerPolicy | None:
     given = form.given(ISSUER_FIELDS)
     if form.has("access", CLAIM):
@@ -85,9 +65,8 @@ def _policy(form: Form) -> IssuerPolicy | None:
 
 
 async def _page(visit: Visit, form: Form) -> TemplatePage:
-    fields = {each.name: each for each in ISSUER_FIELDS}
-    context = {"form": form, "fields": fields, "companies": await company_options(visit)}
-    return TemplatePage("issuer_new.html", "New issuer", context, 400 if form.errors else 200)
+    fields, companies = {each.name: each for each in ISSUER_FIELDS}, await company_options(visit)
+    return form_page("issuer_new.html", "New issuer", form, fields=fields, companies=companies)
 
 
 SCREEN = Screen(
@@ -97,9 +76,14 @@ SCREEN = Screen(
         Endpoint("GET", "", show),
         Endpoint("GET", "/new", show_new, ConsoleRole.ADMIN),
         Endpoint("POST", "/new", add, ConsoleRole.ADMIN),
-        Endpoint("POST", "/refresh", refresh, ConsoleRole.ADMIN),
-        Endpoint("POST", "/remove", remove, ConsoleRole.ADMIN),
+        act("/refresh", ControlStore.refresh_issuer, ["name"], "refreshed", "/issuers"),
+        act("/remove", ControlStore.remove_issuer, ["name"], "removed", "/issuers"),
     ),
     60,
     is_of_service=True,
+    done={
+        "added": "The issuer was added. Within two seconds, its tokens are accepted.",
+        "refreshed": "The next token of the issuer lets the service fetch its keys.",
+        "removed": "The issuer was removed. Within two seconds, its tokens are refused.",
+    },
 )

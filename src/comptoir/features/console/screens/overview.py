@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -36,11 +36,6 @@ class Curve(NamedTuple):
     texts: Sequence[str]
     lines: Sequence[str]
 
-    @property
-    def last(self) -> str:
-        """The last number."""
-        return self.texts[-1] if self.texts else MISSING
-
 
 class Chart(NamedTuple):
     """Curves with one scale, in a box of `WIDTH` by `HEIGHT`; the highest point is at `most`."""
@@ -50,26 +45,32 @@ class Chart(NamedTuple):
     most: str
     curves: Sequence[Curve]
 
-    @classmethod
-    def of(
-        cls,
-        title: str,
-        unit: str,
-        form: str,
-        figures: Mapping[str, Numbers],
-        places: Sequence[float],
-    ) -> "Chart":
-        """The chart of figures by their names, whose numbers have a form such as `.1f`.
 
-        `places` are those of the numbers in time, from 0 at the left to 1.
-        """
+_CHARTS: Sequence[tuple[str, str, str, Mapping[str, str]]] = (
+    ("Requests", "a second", ".1f", {"": "requests"}),
+    ("Response time", "ms", ".1f", {"p50": "p50", "p95": "p95"}),
+    ("Errors", "a second", ".2f", {"4xx": "refused", "5xx": "failed"}),
+    ("Waiting writes", "", ".0f", {"": "waiting_writes"}),
+    ("Late notifications", "s", ".0f", {"": "notification_lag"}),
+)
+"""The title, the unit and the form of the numbers of each chart, and the members of its curves."""
+
+
+def charts(points: Sequence[Point]) -> Sequence[Chart]:
+    """The charts of the points, which end now."""
+    ages = [points[-1].at - each.at for each in points]
+    places = [max(0.0, 1 - each / (MINUTES * 60)) for each in ages]
+    drawn: list[Chart] = []
+    for title, unit, form, members in _CHARTS:
+        figures = {name: [getattr(each, of) for each in points] for name, of in members.items()}
         known = [each for numbers in figures.values() for each in numbers if each is not None]
-        most = max(known, default=0.0)
+        most = max(known, default=None)
         curves = [
-            Curve(name, [_text(each, form) for each in numbers], _lines(numbers, places, most))
+            Curve(name, [_text(each, form) for each in numbers], _lines(numbers, places, most or 0))
             for name, numbers in figures.items()
         ]
-        return cls(title, unit, _text(most if known else None, form), curves)
+        drawn.append(Chart(title, unit, _text(most, form), curves))
+    return drawn
 
 
 def _text(number: float | None, form: str) -> str:
@@ -88,55 +89,6 @@ def _lines(numbers: Numbers, places: Sequence[float], most: float) -> Sequence[s
     return [" ".join(each if len(each) > 1 else each * 2) for each in parts if each]
 
 
-class _Figures(NamedTuple):
-    """Figures of the points that a chart compares, by name, with their unit and their form."""
-
-    title: str
-    unit: str
-    form: str
-    values: Mapping[str, Callable[[Point], float | None]]
-
-
-_CHARTS = (
-    _Figures("Requests", "a second", ".1f", {"": lambda point: point.requests}),
-    _Figures(
-        "Response time",
-        "ms",
-        ".1f",
-        {
-            "p50": lambda point: _milliseconds(point.p50),
-            "p95": lambda point: _milliseconds(point.p95),
-        },
-    ),
-    _Figures(
-        "Errors",
-        "a second",
-        ".2f",
-        {"4xx": lambda point: point.refused, "5xx": lambda point: point.failed},
-    ),
-    _Figures("Waiting writes", "", ".0f", {"": lambda point: point.waiting_writes}),
-    _Figures("Late notifications", "s", ".0f", {"": lambda point: point.notification_lag}),
-)
-
-
-def _milliseconds(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds * 1_000
-
-
-def _chart(figures: _Figures, points: Sequence[Point]) -> Chart:
-    ages = [points[-1].at - each.at for each in points]
-    places = [max(0.0, 1 - each / (MINUTES * 60)) for each in ages]
-    numbers = {name: [value(each) for each in points] for name, value in figures.values.items()}
-    return Chart.of(figures.title, figures.unit, figures.form, numbers, places)
-
-
-class Fact(NamedTuple):
-    """A line about the service."""
-
-    name: str
-    value: str
-
-
 class End(NamedTuple):
     """The end of a secret or a key of a client, in epoch seconds."""
 
@@ -151,18 +103,17 @@ MOST_ENDS = 10
 
 async def show(visit: Visit) -> Answer:
     """Charts of the last minutes with their numbers, and facts."""
-    backend = visit.backend
-    points = backend.figures.points()
-    charts = [_chart(each, points) for each in _CHARTS]
-    texts = zip(*(curve.texts for chart in charts for curve in chart.curves), strict=True)
+    points = visit.backend.figures.points()
+    drawn = charts(points)
+    texts = zip(*(curve.texts for chart in drawn for curve in chart.curves), strict=True)
     rows = list(zip([point.at for point in points], texts, strict=True))
     context = {
         "minutes": MINUTES,
-        "charts": charts,
+        "charts": drawn,
         "width": WIDTH,
         "height": HEIGHT,
         "rows": rows[::-1],
-        "addresses": api_addresses(backend.settings),
+        "addresses": api_addresses(visit.backend.settings),
         "company_paths": _company_paths(visit),
         "facts": await _facts(visit),
         "ends": await _ends(visit),
@@ -182,18 +133,20 @@ def _company_paths(visit: Visit) -> Sequence[str]:
     return paths
 
 
-async def _facts(visit: Visit) -> Sequence[Fact]:
-    settings = visit.backend.settings
-    facts = [
-        Fact("Database", redacted(settings.database)),
-        Fact("State", await _state(visit.backend)),
-        Fact("Schema revision", revisions().head),
-        Fact("Workers", str(settings.workers)),
-        Fact("Next change of the signing keys", _change(visit.backend.keys.ring.changes_at)),
-    ]
-    if settings.read_database:
-        facts.insert(1, Fact("Standby for reads", redacted(settings.read_database)))
-    return facts
+async def _facts(visit: Visit) -> Mapping[str, str]:
+    """What the service runs with, by its name."""
+    settings, changes_at = visit.backend.settings, visit.backend.keys.ring.changes_at
+    standby = settings.read_database
+    return {
+        "Database": redacted(settings.database),
+        **({"Standby for reads": redacted(standby)} if standby else {}),
+        "State": await _state(visit.backend),
+        "Schema revision": revisions().head,
+        "Workers": str(settings.workers),
+        "Next change of the signing keys": "none is planned"
+        if math.isinf(changes_at)
+        else time_text(changes_at),
+    }
 
 
 async def _ends(visit: Visit) -> Sequence[End] | None:
@@ -205,18 +158,13 @@ async def _ends(visit: Visit) -> Sequence[End] | None:
             known = await visit.backend.control.load()
     except (Refusal, TimeoutError):
         return None
-    clients = known.clients.values()
-    secrets = [
-        End(each.expires_at, client.name, f"secret {each.hint}…")
-        for client in clients
-        for each in client.secrets
-    ]
-    keys = [
-        End(each.expires_at, client.name, f"key {each.kid}")
-        for client in clients
-        for each in client.keys
-    ]
-    return sorted(secrets + keys)[:MOST_ENDS]
+    ends: list[End] = []
+    for client in known.clients.values():
+        ends += [
+            End(each.expires_at, client.name, f"secret {each.hint}…") for each in client.secrets
+        ]
+        ends += [End(each.expires_at, client.name, f"key {each.kid}") for each in client.keys]
+    return sorted(ends)[:MOST_ENDS]
 
 
 async def _state(backend: Backend) -> str:
@@ -229,10 +177,6 @@ async def _state(backend: Backend) -> str:
         return "The database does not answer."
     warnings = backend.store.condition.warnings()
     return "; ".join(warnings) or "ready"
-
-
-def _change(at: float) -> str:
-    return "none is planned" if math.isinf(at) else time_text(at)
 
 
 SCREEN = Screen("Overview", "", (Endpoint("GET", "", show),), 10, has_companies=True)

@@ -4,23 +4,18 @@ from comptoir.auth.records import ConsoleRole
 from comptoir.auth.roles import OTHERS, Right, Role, checked_role
 from comptoir.features.console import errors
 from comptoir.features.console import errors as problems
-from comptoir.features.console.form import Form
-from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
+from comptoir.features.console.form import Form, form_page
+from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage, act
 from comptoir.features.console.visit import FormData, Visit
+from comptoir.store.control import ControlStore
 
 RIGHTS = [(each.value, each.name.lower()) for each in Right]
 """The letters of the rights, and what people call them."""
 
-DONE = {"saved": "The role was saved.", "removed": "The role was removed."}
-
 
 async def show(visit: Visit) -> Answer:
     """All roles by name."""
-    context = {
-        "roles": await visit.backend.control.roles(),
-        "done": DONE.get(visit.query.text("done"), ""),
-    }
-    return TemplatePage("roles.html", "Roles", context)
+    return TemplatePage("roles.html", "Roles", {"roles": await visit.backend.control.roles()})
 
 
 async def edit(visit: Visit) -> Answer:
@@ -28,7 +23,10 @@ async def edit(visit: Visit) -> Answer:
     name = visit.query.text("name")
     if not name:
         return _page(visit, Form(FormData(((OTHERS, Right.READ),))), is_new=True)
-    return _page(visit, Form(_form_data(await _role(visit, name))), is_new=False)
+    for each in await visit.backend.control.roles():
+        if each.name == name:
+            return _page(visit, Form(_form_data(each)), is_new=False)
+    raise errors.NO_ROLE_NAMED()
 
 
 async def save(visit: Visit) -> Answer:
@@ -51,29 +49,10 @@ async def save(visit: Visit) -> Answer:
     return Redirect(visit.url(SCREEN.address, done="saved"))
 
 
-async def remove(visit: Visit) -> Answer:
-    """Remove a role that nobody has."""
-    await visit.backend.control.remove_role(visit.form.text("name"), visit.actor)
-    return Redirect(visit.url(SCREEN.address, done="removed"))
-
-
-async def _role(visit: Visit, name: str) -> Role:
-    for each in await visit.backend.control.roles():
-        if each.name == name:
-            return each
-    raise errors.NO_ROLE_NAMED()
-
-
 def _page(visit: Visit, form: Form, *, is_new: bool) -> TemplatePage:
-    context = {
-        "form": form,
-        "is_new": is_new,
-        "sets": _sets(visit),
-        "others": OTHERS,
-        "rights": RIGHTS,
-    }
     title = "New role" if is_new else f"Role {form.text('name')}"
-    return TemplatePage("role.html", title, context, 400 if form.errors else 200)
+    context = {"is_new": is_new, "sets": _sets(visit), "others": OTHERS, "rights": RIGHTS}
+    return form_page("role.html", title, form, **context)
 
 
 def _form_data(role: Role) -> FormData:
@@ -95,8 +74,9 @@ SCREEN = Screen(
         Endpoint("GET", "", show),
         Endpoint("GET", "/edit", edit, ConsoleRole.ADMIN),
         Endpoint("POST", "/edit", save, ConsoleRole.ADMIN),
-        Endpoint("POST", "/remove", remove, ConsoleRole.ADMIN),
+        act("/remove", ControlStore.remove_role, ["name"], "removed", "/roles"),
     ),
     50,
     is_of_service=True,
+    done={"saved": "The role was saved.", "removed": "The role was removed."},
 )

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from comptoir.errors.refusal import Refusal
 from comptoir.features.rehearsal.faults.fault import (
-    AWAY,
     AffectedRequest,
     Fault,
     RetryAfter,
@@ -14,7 +12,6 @@ from comptoir.features.rehearsal.faults.fault import (
     parameter,
     retry_headers,
     retry_parameter,
-    retry_seconds,
     word,
 )
 from comptoir.features.rehearsal.traps import Trap
@@ -31,14 +28,6 @@ class _Away(Fault):
     )
 
     @override
-    def window_seconds(self) -> float:
-        return self.window or 0
-
-    @override
-    def wait_seconds(self) -> float:
-        return retry_seconds(self.retry_after)
-
-    @override
     def traps(self) -> Sequence[Trap]:
         met = [Trap.GATEWAY_PAGE] if self.kind != "json" else []
         return [*met, Trap.UPDATE_WINDOW] if self.window else met
@@ -48,7 +37,3 @@ class _Away(Fault):
         if self.kind == "json":
             raise self.unavailable()
         return gateway_page(502 if self.kind == "502" else 503, retry_headers(self.retry_after))
-
-    @override
-    def unavailable(self) -> Refusal:
-        return AWAY(headers=retry_headers(self.retry_after))

@@ -183,7 +183,8 @@ class Fault:
     The first paragraph of the module's docstring is what the reference says a client meets.
     `methods` are those of the requests on which it can act; empty for all. With `needs_set`, these
     address an entity set. One with `ends_token` also acts on all later requests with the same
-    token, and one that `remembers` depends on what was done before.
+    token, and one that `remembers` depends on what was done before. Every request meets one with a
+    `window` for these seconds, once it has begun.
     """
 
     name: ClassVar[str]
@@ -195,6 +196,8 @@ class Fault:
     ends_token: ClassVar[bool] = False
     remembers: ClassVar[bool] = False
     trap: ClassVar[Trap | None] = None
+    window: int | None = None
+    retry_after: RetryAfter = None
 
     def __init_subclass__(cls) -> None:
         cls.name = cls.__module__.rpartition(".")[2].replace("_", "-")
@@ -237,13 +240,12 @@ class Fault:
         written = [f"{name}={value}" for name, value in values.items() if value is not None]
         return "; ".join([self.name, *written])
 
-    def window_seconds(self) -> float:
-        """The seconds for which every request meets the fault once it has begun; 0 for one."""
-        return 0
-
+    @property
     def wait_seconds(self) -> float:
-        """The seconds that the client is asked to wait."""
-        return 0
+        """The seconds that the client is asked to wait; 0 where the profile decides."""
+        if isinstance(self.retry_after, int):
+            return self.retry_after
+        return _DATE_SECONDS if self.retry_after == "date" else 0
 
     def traps(self) -> Sequence[Trap]:
         """The traps into which the fault leads a client."""
@@ -275,7 +277,7 @@ class Fault:
 
     def unavailable(self) -> Refusal:
         """The refusal in place of a gateway's page, where only the service can respond."""
-        return AWAY(headers={"Retry-After": "1"})
+        return AWAY(headers=retry_headers(self.retry_after))
 
     def failing(self) -> tuple[int, Refusal]:
         """The number of the request at which a batch fails, and its refusal."""
@@ -314,13 +316,6 @@ def retry_headers(wish: RetryAfter) -> Mapping[str, str]:
     if wish == "date":
         return {"retry-after": formatdate(time.time() + _DATE_SECONDS, usegmt=True)}
     return {"retry-after": str(wish)}
-
-
-def retry_seconds(wish: RetryAfter) -> float:
-    """The seconds that a client is asked to wait; 0 where the profile decides."""
-    if isinstance(wish, int):
-        return wish
-    return _DATE_SECONDS if wish == "date" else 0
 
 
 def gateway_page(status: int, headers: Mapping[str, str] = MappingProxyType({})) -> Response:

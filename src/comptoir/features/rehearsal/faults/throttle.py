@@ -10,7 +10,6 @@ from comptoir.features.rehearsal.faults.fault import (
     RetryAfter,
     retry_headers,
     retry_parameter,
-    retry_seconds,
 )
 from comptoir.features.rehearsal.traps import Trap
 
@@ -21,10 +20,6 @@ THROTTLED = TOO_MANY_REQUESTS.row("The client has sent too many requests", TOO_M
 class _Throttle(Fault):
     trap = Trap.THROTTLING
     retry_after: RetryAfter = retry_parameter()
-
-    @override
-    def wait_seconds(self) -> float:
-        return retry_seconds(self.retry_after)
 
     @override
     def refusal(self, affected: AffectedRequest) -> Refusal:

@@ -1,17 +1,18 @@
 """A background job changes the record after it was read, so that its ETag is stale."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 from typing_extensions import override
 
 from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import Scope
-from comptoir.edm.model import EntitySet, Property
+from comptoir.edm.model import EntitySet
 from comptoir.edm.types import Text
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import BAD_REQUEST, REQUEST_DENIED
-from comptoir.features.rehearsal.entries import NOT_APPLICABLE
+from comptoir.features.rehearsal.entries import APPLIED, NOT_APPLICABLE
 from comptoir.features.rehearsal.faults.fault import (
     HEADER,
     AffectedRequest,
@@ -66,17 +67,15 @@ class _Touch(Fault):
     async def act(self, affected: AffectedRequest) -> Response:
         response = await affected.perform()
         if response.status in (200, 304):
-            try:
+            affected.firing.outcome = NOT_APPLICABLE
+            with suppress(Refusal):
                 await self._change(affected, affected.target.entity_set)
-            except Refusal:
-                affected.firing.outcome = NOT_APPLICABLE
         return response
 
     async def _change(self, affected: AffectedRequest, entity_set: EntitySet) -> None:
         """Change a text of the record that a request has read, as a background job does."""
         names = [each for each in touchable(entity_set) if self.field in (None, each)]
         if not names:
-            affected.firing.outcome = NOT_APPLICABLE
             return
         name = names[0]
         handle = affected.service.handle
@@ -85,26 +84,21 @@ class _Touch(Fault):
         body = msgspec.json.encode({name: _other(str(found[name]))})
         sent = {b"if-match": b"*", b"content-type": b"application/json"}
         await whole_body(await handle(_by_job(affected.request, "PATCH", "", sent, body)))
+        affected.firing.outcome = APPLIED
 
 
 def touchable(entity_set: EntitySet) -> Sequence[str]:
-    """The properties that the fault can change."""
-    return [each.name for each in entity_set.type.properties if _is_plain(entity_set, each)]
-
-
-def _is_plain(entity_set: EntitySet, each: Property) -> bool:
-    """Whether any text is valid for a property of all records."""
+    """The properties that the fault can change: any text is valid for them in all records."""
     entity_type = entity_set.type
-    identifying = {
-        entity_type.key,
-        *(name for rule in entity_type.unique for name in rule.properties),
-    }
-    return (
-        type(each.type) is Text
-        and each.name not in identifying
+    identifying = {name for rule in entity_type.unique for name in rule.properties}
+    return [
+        each.name
+        for each in entity_type.properties
+        if type(each.type) is Text
+        and each.name not in (entity_type.key, *identifying)
         and not (each.required or each.secret or each.suggested or each.is_unlimited)
         and not each.is_restricted
-    )
+    ]
 
 
 def _other(text: str) -> str:
