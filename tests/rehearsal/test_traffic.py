@@ -55,6 +55,15 @@ def test_no_secret_of_a_body_is_listed(company: Company, rehearsal: Rehearsal) -
         assert rehearsal.requests()[-1].body == {"displayName": "A"}
 
 
+def test_no_secret_of_a_header_or_a_query_is_listed(company: Company, rehearsal: Rehearsal) -> None:
+    sent = {"X-Api-Key": "hunter2", "X-Forwarded-Authorization": "hunter2", "X-Shop": "1"}
+    company.get("contactsExt", "$filter=onlinePassword%20eq%20'hunter2'&api-key=hunter2", sent)
+    last = rehearsal.requests()[-1]
+    assert "hunter2" not in str(last)
+    assert last.headers["x-shop"] == "1"
+    assert last.query == "$filter=•••&api-key=•••"
+
+
 def test_a_request_without_a_token_is_listed(company: Company, rehearsal: Rehearsal) -> None:
     refused = company.using("").get("contactsExt")
     last = rehearsal.requests()[-1]

@@ -148,7 +148,7 @@ class Redactor:
         for name, equals, value in options:
             if self.suspects(name):
                 shown.append(MASK)
-            elif is_suspect or self._names_secret(_decoded(name)):
+            elif is_suspect or self.names_secret(_decoded(name)):
                 shown.append(f"{name}{equals}{MASK if value else ''}")
             else:
                 shown.append(f"{name}{equals}{self._text(value)}")
@@ -160,7 +160,7 @@ class Redactor:
 
     def _of_header(self, name: str, value: str) -> str:
         """The value of a header, unless it may contain a secret."""
-        if self._names_secret(name) or self.suspects(value):
+        if self.names_secret(name) or self.suspects(value):
             return MASK
         return self._text(value)
 
@@ -185,7 +185,7 @@ class Redactor:
         kept: list[str] = []
         end = 0
         for found in _NAME.finditer(text) if "=" in text else ():
-            if found.start() >= end and self._names_secret(_decoded(found[1])):
+            if found.start() >= end and self.names_secret(_decoded(found[1])):
                 value = _VALUE.match(text, found.end())
                 if value and value[0]:
                     kept += text[end : found.end()], MASK
@@ -214,7 +214,7 @@ class Redactor:
             return body
         return self._member.sub(rf'\1:"{MASK}"', body)
 
-    def _names_secret(self, name: str) -> bool:
+    def names_secret(self, name: str) -> bool:
         """Whether the value of a member, an option or a header is secret, given its name.
 
         By its words `tokenType` is such a name, and `secretaryName` is not.
@@ -240,7 +240,7 @@ class Redactor:
         shown = self._url(url) if isinstance(url, str) else url
         masked: dict[str, object] = {}
         for name, member in value.items():
-            if self._names_secret(name) or (shown != url and name in (_URL, _BODY)):
+            if self.names_secret(name) or (shown != url and name in (_URL, _BODY)):
                 secrets.append(member if isinstance(member, str) else str(member))
                 masked[name] = shown if name == _URL else MASK
             elif name == _HEADERS and isinstance(member, dict):

@@ -29,9 +29,6 @@ MOST_REQUESTS = 1_000
 _LONGEST = 2_000
 """Characters of a path or a header that are kept."""
 
-_PRIVATE = frozenset({"authorization", "cookie", "proxy-authorization", "clientstate"})
-"""Headers, and members of bodies, that contain secrets; in lower case."""
-
 _NEXT_LINK = b'"@odata.nextLink"'
 
 
@@ -48,7 +45,7 @@ class Traffic(Observer):
 
     def __init__(self, model: Model, clock: Clock) -> None:
         self._clock = clock
-        self._secrets = _PRIVATE | Redactor.of(model).names
+        self._redactor = Redactor.of(model)
         self._underway: dict[str, _Underway] = {}
         self.forget()
 
@@ -73,11 +70,12 @@ class Traffic(Observer):
         if exchange.id in self._underway:
             return
         sent = _sent(exchange)
-        sent.company, sent.query = company, request.query
+        sent.company, sent.query = company, self._redactor.query(request.query)
+        shown = dict(map(self._redactor.header, request.headers.items()))
         sent.headers = {
-            name.decode("latin-1"): value.decode("latin-1")[:_LONGEST]
-            for name, value in request.headers.items()
-            if name.decode("latin-1") not in _PRIVATE
+            name: value[:_LONGEST]
+            for name, value in shown.items()
+            if not self._redactor.names_secret(name)
         }
         self._underway[exchange.id] = _Underway(sent)
         self._tally.ask(_address(exchange), self._clock())
@@ -92,14 +90,14 @@ class Traffic(Observer):
         return body
 
     def _public(self, value: Json) -> Json:
-        """JSON without the secret properties, also those that a client has misspelled."""
+        """JSON without what may be secret by its name, also if a client has misspelled that."""
         if isinstance(value, list):
             return [self._public(each) for each in value]
         if isinstance(value, dict):
             return {
                 name: self._public(each)
                 for name, each in value.items()
-                if name.lower() not in self._secrets
+                if not self._redactor.names_secret(name)
             }
         return value
 
