@@ -47,7 +47,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.store.migration:make_ready": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migration:accepted_catalog": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migration:migrate": "asyncpg is for PostgreSQL alone",
-    "comptoir.store.sqlite.migrating:migrate_file": "a current schema does without Alembic",
+    "comptoir.store.sqlite.migrating:migrate_file": "a current schema needs no upgrade",
 }
 ANY_TYPES: Mapping[str, str] = {}
 FOLLOWED: Mapping[str, str] = {

@@ -24,7 +24,7 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
 from comptoir.store.fair_queue import FairSemaphore
 from comptoir.store.postgres.errors import DRIVER_ERRORS, is_lost, operator_error_of, refusal_of
-from comptoir.store.schema import Report, SchemaState, check_state, revisions
+from comptoir.store.schema import HEAD, Report, SchemaState, check_state
 from comptoir.store.urls import POSTGRES, redacted
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -165,7 +165,7 @@ async def check_database(
     await (_check_writable if writes else check_server)(connection, url)
     state = await _state(connection)
     check_state(state, redacted(url), catalog)
-    if state.revision == revisions().head and state.unicode != unidata_version:
+    if state.revision == HEAD and state.unicode != unidata_version:
         report(
             f"{redacted(url)} converts the case of texts by Unicode {state.unicode}, and this "
             f"program by {unidata_version}. Run `comptoir migrate` when all hosts have this Python."

@@ -13,7 +13,7 @@ from comptoir.features.console.figures import MINUTES, Point
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage
 from comptoir.features.console.visit import Visit
 from comptoir.http.routes import api_addresses
-from comptoir.store.schema import revisions
+from comptoir.store.schema import HEAD
 from comptoir.store.urls import redacted
 
 WIDTH = 300
@@ -187,7 +187,7 @@ async def _facts(visit: Visit) -> Sequence[Fact]:
     facts = [
         Fact("Database", redacted(settings.database)),
         Fact("State", await _state(visit.backend)),
-        Fact("Schema revision", revisions().head),
+        Fact("Schema revision", HEAD),
         Fact("Workers", str(settings.workers)),
         Fact("Next change of the signing keys", _change(visit.backend.keys.ring.changes_at)),
     ]
