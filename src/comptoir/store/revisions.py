@@ -59,10 +59,9 @@ def upgrade(connection: Connection, model: Model, name: str) -> SchemaState:
     the model changes what the database has.
     """
     state = state_of(connection)
+    is_later = not is_outdated(state, name) and state.revision != HEAD
     current = (HEAD, SERVES[HEAD], model.source)
-    if not is_outdated(state, name) and (
-        state.revision != HEAD or (state.revision, state.serves, state.catalog) == current
-    ):
+    if is_later or (state.revision, state.serves, state.catalog) == current:
         return state
     check_growth(state, model, name)
     _grow(connection, [*OF_SCHEMA.sorted_tables, *declared_schema(model).sorted_tables])

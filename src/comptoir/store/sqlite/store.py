@@ -241,7 +241,9 @@ async def sqlite_snapshot(
     thread = ThreadPoolExecutor(1, thread_name_prefix="comptoir-snapshot")
     snapshot = _SqliteSnapshot(connection, thread)
     try:
-        await snapshot.begin()
+        await snapshot.fetch(Query("BEGIN", ()))
+        # a transaction sees what is committed at its first read
+        await snapshot.fetch(Query("SELECT count(*) FROM sqlite_master", ()))
         yield snapshot
     finally:
         # a statement may still run on the thread after a cancellation
@@ -256,13 +258,6 @@ class _SqliteSnapshot(SnapshotConnection):
     def __init__(self, connection: Connection, thread: ThreadPoolExecutor) -> None:
         self._connection = connection
         self._thread = thread
-
-    async def begin(self) -> None:
-        """Fix the view: a transaction sees what is committed at its first read."""
-        await self._run(lambda: self._connection.execute("BEGIN"))
-        await self._run(
-            lambda: self._connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
-        )
 
     @override
     async def fetch(self, query: Query) -> list[Row]:
