@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 # Some tests run JavaScript: where there is no npm, they are skipped.
 NODE := $(if $(shell command -v npm 2>/dev/null),.venv/.node)
 
-.PHONY: help install serve reset test check format coverage bench bench-against dist release docs migration lock clean
+.PHONY: help install serve reset test check format coverage bench bench-against dist release docs lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -66,11 +66,6 @@ release: .venv/.check ## build twice, compare and check what the tag of this com
 
 docs: .venv/.run ## generate docs/reference
 	@$(BIN)/python tools/reference.py docs/reference
-
-migration: .venv/.check ## generate a migration: make migration NAME='add the entity type vendor'
-	@test -n "$(NAME)" || { echo "say what it does: make migration NAME='add the entity type vendor'" >&2; exit 1; }
-	@$(BIN)/python tools/new_migration.py "$(NAME)"
-	@$(BIN)/ruff format --quiet src/comptoir/store/migrations/versions
 
 # Each file is resolved within the pins of those before it, for every Python and platform at once.
 LOCK := $(BIN)/uv pip compile --no-config --quiet --universal --python-version 3.11 \

@@ -7,22 +7,24 @@ import sqlite3
 import stat
 import zipfile
 from contextlib import closing
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from alembic.command import upgrade
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from comptoir import __version__
 from comptoir.catalog import MODEL
-from comptoir.store.revisions import alembic_config
-from comptoir.store.schema import revisions
+from comptoir.config import Settings
+from comptoir.store.migration import migrate
+from comptoir.store.schema import SERVES
 from comptoir.store.urls import is_postgres
 from support.client import Client, record, tag_of
 from support.command import COMPANY, OTHER_COMPANY, Command, NewPlace
 from support.databases import ON_SQLITE, in_database, run_sql
+from support.earlier import set_back
 from support.mounts import mounted
 from support.processes import Process
 from support.service import Service
@@ -160,10 +162,11 @@ def test_a_replaced_database_can_be_replaced_again(used: Command) -> None:
 def test_a_backup_of_an_earlier_schema_is_brought_to_the_current_one(
     used: Command, new_place: NewPlace
 ) -> None:
-    earlier, head = sorted(revisions().serves)[-2:]
+    earlier, head = sorted(SERVES)[-2:]
     place = new_place(used)
     place.done("token")
-    in_database(place.url, lambda held: upgrade(alembic_config(held, MODEL), earlier))
+    migrate(Settings(database=place.url), MODEL)
+    in_database(place.url, partial(set_back, revision=earlier))
     place.done("backup", file(used))
 
     place.done("restore", file(used), "--replace", "--yes")

@@ -37,7 +37,7 @@ PROGRAM = """
 import asyncio, gc, json, os, sys
 # what the service imports, without the service
 import gzip, sqlite3, wsgiref.simple_server, xml.etree.ElementTree
-import alembic.command, click, cryptography.x509, httpx, isal.isal_zlib, jinja2, joserfc.jwt
+import click, cryptography.x509, httpx, isal.isal_zlib, jinja2, joserfc.jwt
 import msgspec, prometheus_client, re2, starlette.applications
 
 gc.disable()

@@ -47,7 +47,6 @@ IMPORTED_ONLY_BY = {
     "catalog": {"app", "cli", "features.*"},
     "jinja2": {"features.*"},
     "sqlalchemy": {"sql", "store", "features.*"},
-    "alembic": {"store"},
     "aiohttp": {"outgoing"},
     "pytest": {"features.*"},
 }
@@ -59,7 +58,6 @@ PROFILE = "business-central"
 FOLLOWING = {"plan", "service"}
 """The stations that judge what a client may read."""
 IMPORTING = {"import_module", "__import__", "resolve_name"}
-GENERATED = f"{PACKAGE}.store.migrations.versions"
 
 REGISTRY = re.compile(
     r"/simple[/]|index[-]url|extra[-]index|find[-]links|pypi[.]org|pythonhosted[.]org"
@@ -336,7 +334,7 @@ def profile_names(source: Source) -> Iterator[Violation]:
 def long_modules(source: Source) -> Iterator[Violation]:
     """A module has a limit of lines."""
     lines = len(source.text.splitlines())
-    if lines > MODULE_LINES and not source.name.startswith(GENERATED):
+    if lines > MODULE_LINES:
         yield source.violation(
             MODULE_LINES + 1,
             f"{lines} lines, the cap is {MODULE_LINES}: split the module by its nouns",
@@ -345,8 +343,6 @@ def long_modules(source: Source) -> Iterator[Violation]:
 
 def long_functions(source: Source) -> Iterator[Violation]:
     """A function has a limit of lines, without its decorators."""
-    if source.name.startswith(GENERATED):
-        return
     for name, node in source.functions:
         first = getattr(node, "lineno", 1)
         lines = getattr(node, "end_lineno", first) - first + 1

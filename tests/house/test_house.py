@@ -22,7 +22,7 @@ BLIND_EXCEPTS: Mapping[str, str] = {
     "comptoir.http.batch_run:Run._awaited": "what was done before it must be answered all the same",
     "comptoir.http.api:Api._respond": "whatever fails, the client gets an error body",
     "comptoir.store.postgres.writer:PostgresWriter._commit": "else its writes wait for ever",
-    "comptoir.store.postgres.writer:Transactions._transaction": "its error goes to a waiter",
+    "comptoir.store.postgres.writer:PostgresWriter._transaction": "its error goes to a waiter",
     "comptoir.store.sqlite.store:SqliteWriter._commit": "else all later writes wait for ever",
     "comptoir.store.sqlite.store:SqliteWriter._run": "its error goes to the waiter",
 }
@@ -47,7 +47,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.store.migration:make_ready": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migration:accepted_catalog": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migration:migrate": "asyncpg is for PostgreSQL alone",
-    "comptoir.store.sqlite.migrating:migrate_file": "a current schema does without Alembic",
+    "comptoir.store.sqlite.migrating:migrate_file": "a current schema needs no upgrade",
 }
 ANY_TYPES: Mapping[str, str] = {}
 FOLLOWED: Mapping[str, str] = {

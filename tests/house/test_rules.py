@@ -46,7 +46,6 @@ UPWARD = [
     ("plan/bind.py", "import comptoir.catalog.contact"),
     ("plan/bind.py", "import sqlalchemy as sa"),
     ("edm/types.py", "from sqlalchemy.types import Text"),
-    ("sql/table.py", "from alembic import op"),
     ("store/sqlite.py", "def late():\n    from comptoir import http"),
 ]
 DOWNWARD = [
@@ -56,7 +55,6 @@ DOWNWARD = [
     ("request/path.py", "from comptoir.errors import BAD_REQUEST"),
     ("metadata/csdl.py", "from comptoir.edm import Model"),
     ("sql/read.py", "import sqlalchemy\nfrom comptoir.plan import ReadPlan"),
-    ("store/migrations/env.py", "from alembic import context\nfrom comptoir.sql import table"),
     ("features/transfer/load.py", "from comptoir.store.store import Store"),
     ("features/samples/command.py", "from comptoir.cli import options"),
     ("cli/main.py", "from comptoir.features import FEATURES"),
@@ -177,11 +175,6 @@ def test_what_a_rule_allows_passes() -> None:
 
 def test_a_command_may_print() -> None:
     assert not list(rules.prints(module("cli/token.py", "print('token')")))
-
-
-def test_a_generated_migration_may_be_long() -> None:
-    source = module("store/migrations/versions/0001_first.py", long_function(500))
-    assert not [*rules.long_modules(source), *rules.long_functions(source)]
 
 
 def test_a_blind_except_is_placed_by_its_innermost_function() -> None:

@@ -9,9 +9,7 @@ PROFILED = ("env", "PYTHONPROFILEIMPORTTIME=1")
 OPTIONAL = {
     "aiohttp": "the keys of outside issuers",
     "yarl": "the keys of outside issuers",
-    "alembic": "migrations, when the schema is current",
-    "sqlalchemy.orm": "migrations, when the schema is current",
-    "mako": "the templates of migrations",
+    "comptoir.store.revisions": "migrations, when the schema is current",
     "comptoir.features.samples.command": "sample companies",
     "comptoir.features.console.app": "the console, until somebody opens it",
     "jinja2": "the console, until somebody opens it",

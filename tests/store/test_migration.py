@@ -11,7 +11,6 @@ from threading import Event, Thread
 
 import asyncpg
 import pytest
-from alembic import command
 from sqlalchemy import Connection, text
 
 from comptoir.catalog import MODEL
@@ -22,13 +21,13 @@ from comptoir.sql.tables import build_tables
 from comptoir.store.migration import make_ready, migrate
 from comptoir.store.postgres import migration
 from comptoir.store.postgres.migration import LOCK
-from comptoir.store.revisions import alembic_config
-from comptoir.store.schema import TEXT_INDEX, revisions, state_of
+from comptoir.store.schema import HEAD, SERVES, TEXT_INDEX, state_of
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.urls import is_postgres, redacted
 from conftest import stock
 from support.command import Command
-from support.databases import FreshDatabase, in_database, run_sql
+from support.databases import FreshDatabase, differences, in_database, run_sql
+from support.earlier import set_back
 from support.postgres import Databases, name_of
 from support.refusals import refusal
 from support.samples import SAMPLES
@@ -61,8 +60,9 @@ def current_postgres(fresh_postgres: FreshDatabase, tmp_path: Path) -> str:
 
 
 def with_schema(url: str, revision: str) -> None:
-    """Upgrade an empty database to a revision."""
-    in_database(url, lambda held: command.upgrade(alembic_config(held, MODEL), revision))
+    """Give an empty database the schema of a revision."""
+    migrate(Settings(database=url), MODEL)
+    in_database(url, lambda held: set_back(held, revision))
 
 
 def migrated(url: str) -> tuple[str, list[str]]:
@@ -160,25 +160,36 @@ def use(url: str, folder: Path) -> None:
 def test_a_database_of_the_first_schema_keeps_its_records(empty: str, tmp_path: Path) -> None:
     with_schema(empty, "0001")
     in_database(empty, fill)
-    assert migrated(empty) == (revisions().head, [])
+    assert migrated(empty) == (HEAD, [])
     use(empty, tmp_path)
 
 
 def test_every_revision_can_be_upgraded(empty: str, request: pytest.FixtureRequest) -> None:
-    """Copies of a database that goes through them; on a server, only by `migrate`."""
-    for revision in sorted(revisions().serves):
-        with_schema(empty, revision)
+    """Copies of a database that is set back to them; on a server, only by `migrate`."""
+    migrated(empty)
+    for revision in SERVES:
         copy = f"{empty}.{revision}"
         if is_postgres(empty):
             copy = request.getfixturevalue("postgres_server").new_database(empty)
-            if revision != revisions().head:
-                with pytest.raises(OperatorError, match=f"has schema {revision}, and"):
-                    make_ready(Settings(database=copy), MODEL)
         else:
             shutil.copy(database_path(empty), database_path(copy))
+        in_database(copy, partial(set_back, revision=revision))
         assert in_database(copy, state_of).revision == revision
-        assert migrated(copy)[0] == revisions().head
+        if is_postgres(empty) and revision != HEAD:
+            with pytest.raises(OperatorError, match=f"has schema {revision}, and"):
+                make_ready(Settings(database=copy), MODEL)
+        assert migrated(copy)[0] == HEAD
+        assert differences(copy, MODEL) == []
+        if not is_postgres(empty):
+            assert tables_of(copy) == tables_of(empty)
+        assert run_sql(copy, "SELECT * FROM control") == [(1,)]
         make_ready(Settings(database=copy), MODEL)
+
+
+def tables_of(url: str) -> set[str]:
+    """How a file declares its tables and indexes, which `differences` does not compare wholly."""
+    rows = run_sql(url, "SELECT sql FROM sqlite_schema WHERE sql <> ''")
+    return {" ".join(str(sql).split()) for (sql,) in rows}
 
 
 def renumber(url: str, revision: str, serves: str) -> None:
@@ -202,7 +213,7 @@ def test_a_newer_schema_that_serves_this_program_is_used_unchanged(
         "ALTER TABLE changes ADD COLUMN reason VARCHAR",
         "CREATE TABLE vendors (company_id VARCHAR PRIMARY KEY)",
     )
-    renumber(current, "9999", serves=revisions().head)
+    renumber(current, "9999", serves=HEAD)
     assert migrated(current) == ("9999", [])
     make_ready(Settings(database=current), MODEL)
     use(current, tmp_path)
@@ -224,7 +235,7 @@ def test_migration_again_writes_nothing(current_postgres: str) -> None:
         current_postgres,
         f"ALTER DATABASE {name_of(current_postgres)} SET default_transaction_read_only = on",
     )
-    assert migrated(current_postgres) == (revisions().head, [])
+    assert migrated(current_postgres) == (HEAD, [])
 
 
 def test_routines_are_built_only_to_be_installed(
@@ -246,7 +257,7 @@ def test_routines_are_built_only_to_be_installed(
     make_ready(Settings(database=postgres_url), MODEL)
     migrated(postgres_url)
     assert len(built) == 2
-    assert in_database(postgres_url, state_of).routines == routines_digest(revisions().head)
+    assert in_database(postgres_url, state_of).routines == routines_digest(HEAD)
 
 
 def test_a_service_waits_until_its_database_has_the_schema(
@@ -283,7 +294,7 @@ def test_three_processes_migrate_at_once(earlier: str, empty: str, tmp_path: Pat
         done = [each.stdout.read().decode() for each in started]
         lines = [line.decode().rstrip() for each in started for line in each.stderr]
         assert [each.wait() for each in started] == [0] * 3, lines
-    assert done == [f"{redacted(empty)} has schema {revisions().head}.\n"] * 3
+    assert done == [f"{redacted(empty)} has schema {HEAD}.\n"] * 3
     assert set(with_trigrams(lines)) <= {
         f"{redacted(empty)}: another process is migrating it. Waiting until it ends."
     }
@@ -299,7 +310,7 @@ def test_a_file_in_use_is_migrated(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "test.db")) as other:
         other.execute("PRAGMA journal_mode=wal")
         other.execute("SELECT * FROM companies").fetchall()
-        assert migrated(url)[0] == revisions().head
+        assert migrated(url)[0] == HEAD
         other.execute("UPDATE \"contactsExt\" SET city = 'Bonn'")
         other.commit()
     assert run_sql(url, 'SELECT city FROM "contactsExt"') == [("Bonn",)]
@@ -385,7 +396,7 @@ def reported_while_held(url: str, release: Callable[[], None]) -> list[str]:
         release()
 
     settings = Settings(database=url, lock_seconds=0.1)
-    assert migrate(settings, MODEL, tell) == revisions().head
+    assert migrate(settings, MODEL, tell) == HEAD
     return with_trigrams(reports)
 
 
@@ -401,7 +412,7 @@ def test_searches_work_without_the_extension_of_the_text_index(
     )
     postgres_server.administer("GRANT CREATE ON SCHEMA public TO comptoir", database=name)
     head, (line,) = noticed(postgres_url)
-    assert head == revisions().head
+    assert head == HEAD
     assert "searches read all texts, because the extension pg_trgm is not available" in line
     index = f"SELECT FROM pg_indexes WHERE indexname = '{TEXT_INDEX}'"
     assert postgres_server.asked(index, name) == []

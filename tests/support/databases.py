@@ -17,9 +17,11 @@ from sqlalchemy import Connection, text
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
+from comptoir.sql.dialects.sqlite import INDEX
 from comptoir.store.migration import migrate
 from comptoir.store.postgres.migration import opened
-from comptoir.store.revisions import declared_schema, is_declared
+from comptoir.store.revisions import declared_schema
+from comptoir.store.schema import OF_SCHEMA, TEXT_INDEX
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.migrating import locked
 from comptoir.store.urls import is_postgres
@@ -111,12 +113,24 @@ def differences(url: str, model: Model) -> list[object]:
 
     def compared(connection: Connection) -> list[object]:
         context = MigrationContext.configure(
-            connection, opts={"compare_type": True, "include_name": is_declared}
+            connection, opts={"compare_type": True, "include_name": _is_compared}
         )
         found: list[object] = compare_metadata(context, declared_schema(model))
         return found
 
     return in_database(url, compared)
+
+
+def _is_compared(name: str | None, object_type: str, _: object) -> bool:
+    """Whether an object is in the declared schema, as text indexes and the schema's state are not.
+
+    SQLite has several tables for a text index.
+    """
+    if name is None:
+        return True
+    if object_type == "table":
+        return name not in OF_SCHEMA.tables and not name.startswith(INDEX)
+    return object_type != "index" or name != TEXT_INDEX
 
 
 def run_sql(url: str, statement: str, **values: str | int) -> list[tuple[object, ...]]:

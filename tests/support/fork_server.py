@@ -27,7 +27,6 @@ from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.dialects.postgresql.routines import routine_statements
 from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.statements import statements_of
-from comptoir.store.schema import revisions
 
 STREAMS = 3
 
@@ -69,7 +68,6 @@ def main() -> None:
     for dialect in (SQLITE, POSTGRESQL):
         statements_of(MODEL, dialect)
     routine_statements()
-    revisions()
     gc.collect()
     gc.freeze()
     ended, wakes = socket.socketpair()

@@ -202,4 +202,3 @@ def set_up_logging(level: str) -> None:
     if level == "debug":
         logging.getLogger("comptoir").setLevel(logging.DEBUG)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    logging.getLogger("alembic").setLevel(logging.WARNING)

@@ -1,4 +1,4 @@
-"""The types of columns, as tables declare them and revisions create them.
+"""The types of columns.
 
 Each is a type of SQLite with a variant for PostgreSQL, which compares texts by code point, as
 SQLite does. Columns share the objects, which SQLAlchemy adapts to a dialect once each.
@@ -35,12 +35,3 @@ def company_key() -> TypeEngine[str]:
 def whole() -> TypeEngine[int]:
     """A whole number, or a boolean as 0 and 1; 64 bits, since narrower expressions overflow."""
     return sa.Integer().with_variant(sa.BigInteger(), _POSTGRESQL)
-
-
-def spelled(column_type: object) -> str | None:
-    """The text of a column's type in a revision; None for a type that Alembic writes itself."""
-    if isinstance(column_type, sa.String):
-        return f"column_types.text({column_type.length or ''})"
-    if isinstance(column_type, sa.Integer) and not isinstance(column_type, sa.BigInteger):
-        return "column_types.whole()"
-    return None

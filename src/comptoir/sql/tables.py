@@ -30,7 +30,7 @@ HISTORY = ("previous", "difference")
 """The columns of the change log that only a history reads."""
 
 EMPTY = "empty"
-"""The key in `Column.info` of the value that existing records get in a column that is added."""
+"""The key in `Column.info` of the value that existing rows get in a column that is added."""
 
 COMPANY = "company"
 """The name of the bind parameter for the company's id."""
@@ -131,7 +131,6 @@ def build_tables(model: Model) -> Tables:
     tables.changes.append_column(sa.Column(difference, any_text))
     changes = tables.changes.c
     is_kept = changes[difference].is_not(None)
-    # on PostgreSQL the revision has this condition: here it would import that dialect
     of_time = changes[COMPANY_ID], changes["at"]
     sa.Index("ix_changes_difference", *of_time, sqlite_where=is_kept)
     sa.Index("ix_repeats_at", tables.repeats.c[COMPANY_ID], tables.repeats.c["at"])
@@ -306,7 +305,9 @@ _table("rehearsal", 1, version=_number, document=_any_text)
 # not used: earlier releases store here the failed logins of the last minute
 _guesses = _table("console_guesses", 1, number=_number, network=text(64), at=_number)
 # programs of revision 0011 add wrong codes without it
-_guesses.append_column(sa.Column("issuer", text(), nullable=False, server_default=""))
+_guesses.append_column(
+    sa.Column("issuer", text(), nullable=False, server_default="", info={EMPTY: ""})
+)
 sa.Index("ix_console_guesses_network", _guesses.c.network)
 
 

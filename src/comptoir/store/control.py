@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
-from sqlalchemy import Select, Table, delete, func, insert, select, tuple_, update
+from sqlalchemy import Column, Select, Table, delete, func, insert, select, tuple_, update
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
@@ -222,7 +222,7 @@ class ControlStore:
 
         def change() -> Steps[None]:
             client_id = yield from self._id_of(name)
-            if len((yield self._secret_hints(client_id))) >= MOST_SECRETS:
+            if len((yield self._of_client(client_id, CLIENT_SECRETS.c.id))) >= MOST_SECRETS:
                 raise problems.TOO_MANY_CREDENTIALS(client=name, what="secret", most=MOST_SECRETS)
             yield self._add_secret(client_id, secret, now)
 
@@ -233,7 +233,7 @@ class ControlStore:
 
         def change() -> Steps[None]:
             client_id = yield from self._id_of(name)
-            hints = yield self._secret_hints(client_id)
+            hints = yield self._of_client(client_id, CLIENT_SECRETS.c.id, CLIENT_SECRETS.c.hint)
             found = [secret_id for secret_id, known in hints if known == hint]
             if not found:
                 raise problems.NO_SECRET(client=name, hint=quoted(hint))
@@ -246,7 +246,7 @@ class ControlStore:
 
         def change() -> Steps[None]:
             client_id = yield from self._id_of(name)
-            kids = [kid for (kid,) in (yield self._key_ids(client_id))]
+            kids = [kid for (kid,) in (yield self._of_client(client_id, CLIENT_KEYS.c.kid))]
             if key.kid in kids:
                 raise problems.CLIENT_HAS_KEY(client=name, kid=key.kid)
             if len(kids) >= MOST_KEYS:
@@ -261,8 +261,7 @@ class ControlStore:
 
         def change() -> Steps[None]:
             client_id = yield from self._id_of(name)
-            kids = yield self._key_ids(client_id)
-            if all(each != kid for (each,) in kids):
+            if (kid,) not in (yield self._of_client(client_id, CLIENT_KEYS.c.kid)):
                 raise problems.NO_KEY(client=name, kid=quoted(kid))
             yield self.drop(CLIENT_KEYS, client=client_id, kid=kid)
 
@@ -430,19 +429,13 @@ class ControlStore:
     def _client_named(self, name: str) -> Query:
         return self.query(select(CLIENTS).where(CLIENTS.c.name == name))
 
-    def _secret_hints(self, client_id: Stored) -> Query:
-        return self.query(
-            select(CLIENT_SECRETS.c.id, CLIENT_SECRETS.c.hint).where(
-                CLIENT_SECRETS.c.client == client_id
-            )
-        )
+    def _of_client(self, client_id: Stored, *columns: Column[str]) -> Query:
+        """Read columns of the table of secrets or keys, for those of a client."""
+        return self.query(select(*columns).where(columns[0].table.c.client == client_id))
 
     def _add_secret(self, client_id: Stored, secret: Secret, now: str) -> Query:
         row = (client_id, secret.id, secret.digest, secret.hint, now, secret.expires_at)
         return self.query(insert(CLIENT_SECRETS).values((*row, 0)))
-
-    def _key_ids(self, client_id: Stored) -> Query:
-        return self.query(select(CLIENT_KEYS.c.kid).where(CLIENT_KEYS.c.client == client_id))
 
     async def _change(self, change: Callable[[], Steps[None]], *acts: Act) -> None:
         """Make a change in a transaction of its own, which raises the version and has its acts."""

@@ -39,7 +39,7 @@ _VIEW = re.compile(r"sets\.[^.]+\.view")
 
 def declared_sets(source: str) -> Container[str]:
     """The names of the sets that a catalog declares, or adds to."""
-    sets: Container[str] = json.loads(source).get("sets", ())
+    sets: Container[str] = json.loads(source or "{}").get("sets", ())
     return sets
 
 

@@ -1,95 +1,142 @@
-"""Alembic: upgrades by revisions, and the declared schema. Only revisions import it elsewhere."""
+"""Upgrades: a database gets what the declared schema has more than its own."""
 
-from collections.abc import Iterable, MutableMapping
-from typing import Literal
+from collections.abc import Iterable, Mapping
 
-from alembic import command
-from alembic.autogenerate.api import AutogenContext
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.operations import Operations
-from sqlalchemy import Column, Connection, Index, MetaData, Table, func, select, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    Index,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    func,
+    insert,
+    select,
+    text,
+)
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable, DropTable
 
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError
-from comptoir.sql import column_types
-from comptoir.sql.dialects.sqlite import INDEX
-from comptoir.sql.tables import EMPTY, build_tables, control_tables
-from comptoir.store.growth import conflicts, declared_sets
+from comptoir.sql.dialects.sqlite import CREATE_INDEX
+from comptoir.sql.tables import EMPTY, JSON, build_tables, control_tables
+from comptoir.store.growth import conflicts
 from comptoir.store.schema import (
-    MIGRATIONS,
-    STATE,
-    TEXT_INDEX,
+    HEAD,
+    OF_SCHEMA,
+    SERVES,
     SchemaState,
     is_outdated,
-    revisions,
     state_of,
-    store_state,
+    store_revision,
 )
 
 NAMED_VALUES = 20
 """The most values that the error of a new unique rule names."""
 
-ObjectType = Literal[
-    "schema", "table", "column", "index", "unique_constraint", "foreign_key_constraint",
-    "check_constraint",
-]  # fmt: skip
-Parent = Literal["schema_name", "table_name", "schema_qualified_table_name"]
+_EXISTING = {
+    "sqlite": "SELECT name FROM sqlite_schema",
+    "postgresql": (
+        "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
+    ),
+}
+"""The names of tables and indexes; reflection would look array types up (see sql/dialects)."""
+
+_FIRST_ROWS: Mapping[str, Mapping[str, str | int]] = {
+    "control": {"version": 1},
+    "rehearsal": {"version": 1, "document": "{}"},
+}
+"""The rows that tables have from the beginning."""
 
 
 def upgrade(connection: Connection, model: Model, name: str) -> SchemaState:
-    """Run the revisions that a database lacks, within the connection's transaction.
+    """Add what a database lacks of the schema, within the connection's transaction.
 
-    Then the tables of records get what the model has more. Returns the new state. Raises
-    `OperatorError`, which calls the database `name`, if its schema is too new, or if the model
-    changes what the database has.
+    A revision that does more than add has its step here, before the additions. Returns the new
+    state. Raises `OperatorError`, which calls the database `name`, if its schema is too new, or if
+    the model changes what the database has.
     """
-    state, known = state_of(connection), revisions()
-    serves = known.serves[known.head]
-    if is_outdated(state, name):
-        command.upgrade(alembic_config(connection, model), "head")
-    elif state.revision != known.head or (state.serves, state.catalog) == (serves, model.source):
+    state = state_of(connection)
+    is_later = not is_outdated(state, name) and state.revision != HEAD
+    current = (HEAD, SERVES[HEAD], model.source)
+    if is_later or (state.revision, state.serves, state.catalog) == current:
         return state
-    _grow(connection, tables_to_grow(state, model, name))
-    store_state(connection, revision=known.head, serves=serves, catalog=model.source)
+    check_growth(state, model, name)
+    _grow(connection, [*OF_SCHEMA.sorted_tables, *declared_schema(model).sorted_tables])
+    store_revision(connection, model.source)
     return state_of(connection)
 
 
-def tables_to_grow(state: SchemaState, model: Model, name: str) -> list[Table]:
-    """The tables to which a model may add; the database `name` may lack them, or some columns.
-
-    Raises `OperatorError` if the model changes what the database has.
-    """
+def check_growth(state: SchemaState, model: Model, name: str) -> None:
+    """Raise `OperatorError` if a model changes what the database `name` has, besides additions."""
     changed = conflicts(state.catalog, model.source) if state.catalog and model.source else []
     if changed:
         raise problems.CATALOG_NOT_GROWN(name=name, changes="; ".join(changed))
-    # revisions create the tables of the sets that a base declares
-    own = declared_sets(model.source) if model.source else model.by_name
-    declared = declared_schema(model)
-    return [declared.tables[each.name] for each in model.stored if each.name in own]
 
 
 def _grow(connection: Connection, tables: Iterable[Table]) -> None:
-    """Add the tables, columns and indexes of records that a database lacks."""
-    operations = Operations(MigrationContext.configure(connection))
+    """Add the tables, columns and indexes that a database lacks."""
+    is_file = connection.dialect.name == "sqlite"
+    names = connection.exec_driver_sql(_EXISTING[connection.dialect.name])
+    existing = {str(name) for (name,) in names}
     for table in tables:
-        connection.execute(CreateTable(table, if_not_exists=True))
-        # reflection would look array types up (see sql/dialects/postgresql)
-        existing = connection.execute(select(text("*")).select_from(table).limit(0)).keys()
-        for each in table.columns:
-            if each.name not in existing:
-                empty = each.info[EMPTY]
-                added = Column(each.name, each.type, nullable=False, server_default=empty)
-                operations.add_column(table.name, added)
+        if table.name in existing:
+            if is_file and JSON[0] in _missing(connection, table):
+                _order_by_key(connection, table)
+                existing -= {str(each.name) for each in table.indexes}
+            for each in _missing(connection, table).values():
+                _add_column(connection, table, each)
+        else:
+            connection.execute(CreateTable(table))
+            if table.name in _FIRST_ROWS:
+                connection.execute(insert(table).values(_FIRST_ROWS[table.name]))
         for index in table.indexes:
-            try:
-                with connection.begin_nested():
-                    connection.execute(CreateIndex(index, if_not_exists=True))
-            except IntegrityError:
-                raise not_unique(connection, index) from None
+            if index.name not in existing:
+                try:
+                    with connection.begin_nested():
+                        connection.execute(CreateIndex(index))
+                except IntegrityError:
+                    raise not_unique(connection, index) from None
+    if is_file:
+        connection.exec_driver_sql(CREATE_INDEX)
+
+
+def _missing(connection: Connection, table: Table) -> dict[str, Column[object]]:
+    """The columns that a table of the database lacks, by their names."""
+    names = connection.execute(select(text("*")).select_from(table).limit(0)).keys()
+    return {each.name: each for each in table.columns if each.name not in names}
+
+
+def _add_column(connection: Connection, table: Table, column: Column[object]) -> None:
+    empty = column.info.get(EMPTY)
+    added = Column(column.name, column.type, nullable=column.nullable, server_default=empty)
+    Table(table.name, MetaData(), added)
+    declared = CreateColumn(added).compile(dialect=connection.dialect)
+    name = connection.dialect.identifier_preparer.format_table(table)
+    connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {declared}")
+
+
+def _order_by_key(connection: Connection, table: Table) -> None:
+    """Create a table of a file again, with its rows in the order of the key; drops its indexes.
+
+    Before revision 0007, tables of records had neither this order nor the columns of JSON.
+    """
+    missing = _missing(connection, table)
+    copied = [each.name for each in table.columns if each.name not in missing]
+    columns = [
+        Column(each.name, each.type, nullable=each.nullable)
+        for each in table.columns
+        if each.name in JSON or each.name in copied
+    ]
+    key = PrimaryKeyConstraint(*table.primary_key.columns.keys(), name=f"pk_{table.name}")
+    ordered = Table(f"{table.name}_by_key", MetaData(), *columns, key, sqlite_with_rowid=False)
+    connection.execute(CreateTable(ordered))
+    rows = select(*[table.c[each] for each in copied]).order_by(*table.primary_key.columns)
+    connection.execute(insert(ordered).from_select(copied, rows))
+    connection.execute(DropTable(table))
+    connection.exec_driver_sql(f'ALTER TABLE "{ordered.name}" RENAME TO "{table.name}"')
 
 
 def not_unique(connection: Connection, index: Index) -> OperatorError:
@@ -107,16 +154,6 @@ def not_unique(connection: Connection, index: Index) -> OperatorError:
     return problems.NOT_UNIQUE(set=company.table.name, names=names, count=count, listed=listed)
 
 
-def alembic_config(connection: Connection, model: Model) -> Config:
-    """The configuration of Alembic for a connection."""
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    config.attributes["connection"] = connection
-    config.attributes["metadata"] = declared_schema(model)
-    return config
-
-
 def declared_schema(model: Model) -> MetaData:
     """The tables of a model and the control tables, with conditions of indexes on PostgreSQL.
 
@@ -131,26 +168,3 @@ def declared_schema(model: Model) -> MetaData:
             condition = index.dialect_options["sqlite"]["where"]
             index.dialect_options["postgresql"]["where"] = condition
     return metadata
-
-
-def is_declared(
-    name: str | None, object_type: ObjectType, _: MutableMapping[Parent, str | None]
-) -> bool:
-    """Whether Alembic compares an object of the database with the declared schema.
-
-    It ignores the text indexes with SQLite's tables for one, and the state of the schema.
-    """
-    if name is None:
-        return True
-    if object_type == "table":
-        return name != STATE.name and not name.startswith(INDEX)
-    return object_type != "index" or name != TEXT_INDEX
-
-
-def spelled_type(object_type: str, item: object, context: AutogenContext) -> str | Literal[False]:
-    """The source text of an object in a revision; False leaves it to Alembic."""
-    spelling = column_types.spelled(item) if object_type == "type" else None
-    if spelling is None:
-        return False
-    context.imports.add("from comptoir.sql import column_types")
-    return spelling

@@ -5,20 +5,33 @@ is expanded first, and contracted after no program uses the removed parts. So tw
 releases can use the same database during a rolling upgrade.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from types import MappingProxyType
 from typing import Self
 
-from sqlalchemy import Column, Connection, MetaData, Table, delete, insert, inspect, select
+from sqlalchemy import (
+    Column,
+    Connection,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    delete,
+    insert,
+    inspect,
+    select,
+)
 
 from comptoir.errors import operator_rows as problems
 from comptoir.sql import column_types
 from comptoir.store.growth import changes, is_like
 
-MIGRATIONS = Path(__file__).parent / "migrations"
+SERVES: Mapping[str, str] = MappingProxyType({f"{each:04}": "0001" for each in range(1, 15)})
+"""The oldest revision whose programs work with the schema of each revision."""
+
+HEAD = max(SERVES)
+"""The revision of this program."""
 
 TEXT_INDEX = "search_likeness"
 """The text index on PostgreSQL, which needs the extension pg_trgm."""
@@ -29,23 +42,23 @@ NAMED_CHANGES = 10
 Report = Callable[[str], None]
 """Receives one line on the progress of a migration, for the operator."""
 
-# a start with a character is found in half the time of `^`
-_DECLARED = re.compile(r"""\n(revision|serves) = ["'](\w+)["']""")
+OF_SCHEMA = MetaData()
+"""The tables with the state of the schema."""
 
-_metadata = MetaData()
 _version = Table(
-    "alembic_version", _metadata, Column("version_num", column_types.text(32), primary_key=True)
+    # as Alembic names it, which earlier releases use
+    "alembic_version",
+    OF_SCHEMA,
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
-STATE = Table("schema_state", _metadata, Column("name", column_types.text(), primary_key=True),
-    Column("value", column_types.text(), nullable=False))  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Revisions:
-    """The latest revision of this program, and the value of `serves` in each revision."""
-
-    head: str
-    serves: Mapping[str, str]
+STATE = Table(
+    "schema_state",
+    OF_SCHEMA,
+    Column("name", column_types.text(), nullable=False),
+    Column("value", column_types.text(), nullable=False),
+    PrimaryKeyConstraint("name", name="pk_schema_state"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +85,6 @@ class SchemaState:
         )
 
 
-@cache
-def revisions() -> Revisions:
-    """The revisions of this program, parsed from their source texts.
-
-    Importing them imports Alembic, which takes longer than the rest of a service's start.
-    """
-    serves: dict[str, str] = {}
-    for path in sorted((MIGRATIONS / "versions").glob("[0-9]*.py")):
-        declared = dict(_DECLARED.findall(path.read_text(encoding="utf-8")))
-        serves[declared["revision"]] = declared["serves"]
-    return Revisions(max(serves), serves)
-
-
 def state_of(connection: Connection) -> SchemaState:
     """The state of a database's schema."""
     tables = inspect(connection)
@@ -102,12 +102,11 @@ def is_outdated(state: SchemaState, name: str) -> bool:
 
     Raises `OperatorError`, which calls the database `name`, if the schema is too new.
     """
-    known = revisions()
-    if state.revision is None or state.revision in known.serves:
-        return state.revision != known.head
-    if state.serves in known.serves:
+    if state.revision is None or state.revision in SERVES:
+        return state.revision != HEAD
+    if state.serves in SERVES:
         return False
-    raise problems.NEWER_SCHEMA(name=name, revision=state.revision, head=known.head)
+    raise problems.NEWER_SCHEMA(name=name, revision=state.revision, head=HEAD)
 
 
 def check_state(state: SchemaState, name: str, catalog: str = "") -> None:
@@ -117,11 +116,18 @@ def check_state(state: SchemaState, name: str, catalog: str = "") -> None:
     """
     if is_outdated(state, name):
         row = problems.OUTDATED_SCHEMA if state.revision else problems.NO_SCHEMA
-        raise row(name=name, revision=state.revision, head=revisions().head)
+        raise row(name=name, revision=state.revision, head=HEAD)
     if catalog and state.catalog != catalog and not is_like(state.catalog or "{}", catalog):
         found = [each.text for each in changes(state.catalog or "{}", catalog)]
         listed = "; ".join([*found[:NAMED_CHANGES], *["…"] * (len(found) > NAMED_CHANGES)])
         raise problems.OTHER_CATALOG(name=name, changes=listed or "the order differs")
+
+
+def store_revision(connection: Connection, catalog: str) -> None:
+    """Record that a database has the schema of this program with a catalog."""
+    connection.execute(delete(_version))
+    connection.execute(insert(_version).values(version_num=HEAD))
+    store_state(connection, revision=HEAD, serves=SERVES[HEAD], catalog=catalog)
 
 
 def store_state(connection: Connection, **state: str) -> None:

@@ -37,8 +37,8 @@ from comptoir.store.refusals import of_write
 from comptoir.store.schema import STATE
 from comptoir.store.text_index import BUSY_PAUSE, TOLERATED_LAG, index_some, index_units
 from comptoir.store.unit import UnitOfWork, Work
-from comptoir.store.watermarks import Watermark, Watermarks
-from comptoir.store.writer import Condition, Writer
+from comptoir.store.watermarks import Watermark
+from comptoir.store.writer import Writer
 from comptoir.store.writes import Written, write, write_all
 
 T = TypeVar("T")
@@ -357,13 +357,7 @@ class Store(Reads, ABC):
     """Reads records, and writes them by units of work. Use it within one running event loop."""
 
     def __init__(
-        self,
-        statements: Statements,
-        reader: Reader,
-        writer: Writer,
-        condition: Condition,
-        watermarks: Watermarks,
-        control: ControlStore,
+        self, statements: Statements, reader: Reader, writer: Writer, control: ControlStore
     ) -> None:
         super().__init__(statements, reader)
         self._writer = writer
@@ -371,8 +365,8 @@ class Store(Reads, ABC):
         self._indexed: dict[str, int] = {}
         """The change up to which all sets of a company were found indexed."""
         self.statements = statements
-        self.condition = condition
-        self.watermarks = watermarks
+        self.condition = writer.condition
+        self.watermarks = writer.watermarks
         """The last change of each company that this process has acknowledged."""
         self.control = control
 

@@ -14,14 +14,18 @@ from pathlib import Path
 from time import monotonic, time
 from typing import TypeVar, cast
 
+from comptoir.config import Settings
 from comptoir.edm.times import instant
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import DATABASE_FULL, DATABASE_READ_ONLY
+from comptoir.plan.read import Row
 from comptoir.plan.write import WritePlan
+from comptoir.sql.statements import Statements
 from comptoir.store.growth import is_like
 from comptoir.store.ledger import Ledger
 from comptoir.store.unit import Work
+from comptoir.store.watermarks import Watermarks
 
 TOLERATED_SECONDS = 2.0
 """Seconds that a company's last change may be ahead of the clock, as the clocks of hosts differ."""
@@ -82,8 +86,15 @@ class Writer(ABC):
     refuses_writes = False
     """Whether only units of `NO_COMPANY` run, such as the revocation of a token."""
 
-    def __init__(self, most_waiting: int) -> None:
-        self._most_waiting = most_waiting
+    def __init__(
+        self, settings: Settings, statements: Statements, folder: Path | None = None
+    ) -> None:
+        """`folder` is that of the database, None if another process writes its files."""
+        self.condition = Condition(folder)
+        self.watermarks = Watermarks()
+        self._statements = statements
+        self._most_waiting = settings.queued_writes
+        self._keeps_values = settings.history_days > 0
         # of companies, and of the control tables: a full queue must not delay a revocation
         self._waiting: Counter[bool] = Counter()
         self._is_stopping = False
@@ -130,6 +141,15 @@ class Writer(ABC):
         if job.error is not None:
             raise job.error
         return cast("T", job.result)
+
+    def _ledger(self, company_id: str, rows: Sequence[Row]) -> Ledger:
+        """The ledger of a company in a transaction; see `Ledger` for `rows`."""
+        return Ledger(company_id, rows, self.watermarks, keeps_values=self._keeps_values)
+
+    def _note_commit(self, ledger: Ledger) -> None:
+        """Note a commit before any client learns of it."""
+        self.condition.committed(ledger)
+        ledger.acknowledge()
 
     def _finish(self, jobs: list[Job]) -> None:
         """Deliver the outcomes of jobs after their transaction has ended."""

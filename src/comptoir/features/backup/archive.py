@@ -19,7 +19,7 @@ import msgspec
 from comptoir import __version__
 from comptoir.auth.keys import refuse_open
 from comptoir.features.backup import errors as problems
-from comptoir.store.schema import revisions
+from comptoir.store.schema import SERVES
 from comptoir.store.snapshot import ShowProgress
 
 FORMAT = 1
@@ -203,7 +203,7 @@ def opened(path: Path) -> Iterator[Archive]:
                 raise zipfile.BadZipFile("it is compressed in another way")
             with archive.open(MANIFEST) as entry:
                 manifest = msgspec.json.decode(entry.read(_LARGEST_MANIFEST), type=Manifest)
-            if manifest.format > FORMAT or manifest.revision not in revisions().serves:
+            if manifest.format > FORMAT or manifest.revision not in SERVES:
                 raise problems.NEWER_BACKUP(path=path, release=manifest.release, own=__version__)
             found = Archive(archive, manifest)
             for name, digest in {DATABASE: "", **manifest.digests}.items():

@@ -24,7 +24,7 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
 from comptoir.store.fair_queue import FairSemaphore
 from comptoir.store.postgres.errors import DRIVER_ERRORS, is_lost, operator_error_of, refusal_of
-from comptoir.store.schema import Report, SchemaState, check_state, revisions
+from comptoir.store.schema import HEAD, Report, SchemaState, check_state
 from comptoir.store.urls import POSTGRES, redacted
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -55,6 +55,7 @@ _PORTS = range(1, 65_536)
 _HAS_TABLES = (
     "SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('schema_state') IS NOT NULL"
 )
+_IS_READ_ONLY = "SELECT current_setting('transaction_read_only') = 'on'"
 _MALFORMED = "the URL, a PG… environment variable, or the service file is malformed"
 
 
@@ -147,31 +148,6 @@ async def check_primary(connection: Connection, url: str) -> None:
         raise problems.STANDBY(url=redacted(url))
 
 
-async def _check_writable(connection: Connection, url: str) -> None:
-    """Raise `OperatorError` if the server of a URL accepts no writes."""
-    await check_primary(connection, url)
-    if await connection.fetchval("SELECT current_setting('transaction_read_only') = 'on'"):
-        raise problems.READ_ONLY_SERVER(url=redacted(url))
-
-
-async def check_database(
-    connection: Connection, url: str, report: Report, *, writes: bool, catalog: str = ""
-) -> None:
-    """Raise `OperatorError` if this program cannot use a server or its schema, or write to it.
-
-    With the source of a model, the database must have the same one. Raises `DRIVER_ERRORS` too.
-    `report` receives a warning if Unicode has another version there.
-    """
-    await (_check_writable if writes else check_server)(connection, url)
-    state = await _state(connection)
-    check_state(state, redacted(url), catalog)
-    if state.revision == revisions().head and state.unicode != unidata_version:
-        report(
-            f"{redacted(url)} converts the case of texts by Unicode {state.unicode}, and this "
-            f"program by {unidata_version}. Run `comptoir migrate` when all hosts have this Python."
-        )
-
-
 async def _state(connection: Connection) -> SchemaState:
     has_version, has_state = await connection.fetchrow(_HAS_TABLES) or (False, False)
     revision = None
@@ -192,18 +168,31 @@ async def accepted(settings: Settings) -> str | None:
 
 
 async def check_ready(settings: Settings, report: Report, catalog: str = "") -> None:
-    """Check the database of the settings as `check_database` does, and its URL.
+    """Check that this program can use the database of the settings, and write to it unless refused.
 
-    Raises `OperatorError`, which is an `UnreachableError` if the server may be available later.
+    With the source of a model, the database must have the same one. `report` receives a warning if
+    Unicode has another version there. Raises `OperatorError`, which is an `UnreachableError` if the
+    server may be available later.
     """
-    url = settings.database
+    url, name = settings.database, redacted(settings.database)
     check_url(url)
     try:
         async with connected(settings, url) as connection:
-            writes = not settings.refuses_writes
-            await check_database(connection, url, report, writes=writes, catalog=catalog)
+            if settings.refuses_writes:
+                await check_server(connection, url)
+            else:
+                await check_primary(connection, url)
+                if await connection.fetchval(_IS_READ_ONLY):
+                    raise problems.READ_ONLY_SERVER(url=name)
+            state = await _state(connection)
     except DRIVER_ERRORS as error:
         raise operator_error_of(url, error) from error
+    check_state(state, name, catalog)
+    if state.revision == HEAD and state.unicode != unidata_version:
+        report(
+            f"{name} converts the case of texts by Unicode {state.unicode}, and this program by "
+            f"{unidata_version}. Run `comptoir migrate` when all hosts have this Python."
+        )
 
 
 @asynccontextmanager

@@ -32,10 +32,11 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError
 from comptoir.sql.dialects.postgresql.routines import routine_statements, routines_digest
 from comptoir.sql.tables import COMPANY_ID, build_tables
+from comptoir.store.growth import declared_sets
 from comptoir.store.postgres import connection as driver
 from comptoir.store.postgres.errors import DRIVER_ERRORS, driver_message, operator_error_of
-from comptoir.store.revisions import not_unique, tables_to_grow, upgrade
-from comptoir.store.schema import TEXT_INDEX, Report, SchemaState, revisions, state_of, store_state
+from comptoir.store.revisions import check_growth, declared_schema, not_unique, upgrade
+from comptoir.store.schema import HEAD, TEXT_INDEX, Report, SchemaState, state_of, store_state
 from comptoir.store.urls import redacted
 
 LOCK = 0x636F6D70746F6972
@@ -225,9 +226,8 @@ class _Migration:
         if cluster is not None:
             connection.exec_driver_sql(SEQUENTIAL)
         state = upgrade(connection, self.model, self.name)
-        head = revisions().head
-        if state.revision == head:
-            _install_routines(connection, state, routines_digest(head))
+        if state.revision == HEAD:
+            _install_routines(connection, state, routines_digest(HEAD))
             self._index_texts(connection)
         if cluster is not None and (self.distribute or cluster.is_distributed):
             self._distribute(connection, tables)
@@ -276,9 +276,13 @@ class _Migration:
         state = state_of(connection)
         cluster = cluster_of(connection, [FIRST])
         is_distributed = cluster is not None and cluster.is_distributed
-        if is_distributed or state.revision != revisions().head:
+        if is_distributed or state.revision != HEAD:
             return [], []
-        tables = tables_to_grow(state, self.model, self.name)
+        check_growth(state, self.model, self.name)
+        declared = declared_schema(self.model).tables
+        # the sets of a base have their indexes
+        own = declared_sets(self.model.source)
+        tables = [declared[each.name] for each in self.model.stored if each.name in own]
         rows = connection.execute(_INDEXES, {"tables": [each.name for each in tables]}).all()
         found = {str(name): str(columns) for name, columns in rows}
         wanted = {str(index.name): _definition(index) for each in tables for index in each.indexes}

@@ -38,7 +38,7 @@ from comptoir.store.postgres.replica_reads import (
     system_of,
 )
 from comptoir.store.postgres.session import postgres_snapshot
-from comptoir.store.postgres.writer import PostgresWriter, Transactions
+from comptoir.store.postgres.writer import PostgresWriter
 from comptoir.store.refusals import database_failed
 from comptoir.store.schema import SchemaState, check_state
 from comptoir.store.store import (
@@ -51,8 +51,6 @@ from comptoir.store.store import (
     StoreLoad,
 )
 from comptoir.store.urls import redacted
-from comptoir.store.watermarks import Watermarks
-from comptoir.store.writer import Condition
 
 COMMAND_SECONDS = 20.0
 """Seconds after which other statements are cancelled, so that a server that hangs is noticed."""
@@ -113,16 +111,7 @@ class PostgresStore(Store):
         self._replica: Replica | None = None
         if settings.read_database:
             self._replica = Replica(settings, statements.service.replica_state, self._system)
-        condition, watermarks = Condition(), Watermarks()
-        transactions = Transactions(
-            self._writes,
-            statements,
-            condition,
-            watermarks,
-            lock_seconds=settings.lock_seconds,
-            keeps_values=settings.history_days > 0,
-        )
-        self._pool_writer = PostgresWriter(transactions, settings.queued_writes)
+        self._pool_writer = PostgresWriter(self._writes, settings, statements)
         self._connect_for_long = partial(connecting, command_seconds=LONG_COMMAND_SECONDS)
         self._statistics = Statistics(self._connect_for_long)
         # a connection of its own, so that reads never delay what is known of clients
@@ -138,9 +127,7 @@ class PostgresStore(Store):
             self._pool_writer,
             [each.name for each in model.per_company],
         )
-        super().__init__(
-            statements, self._pool_reader, self._pool_writer, condition, watermarks, control
-        )
+        super().__init__(statements, self._pool_reader, self._pool_writer, control)
 
     @property
     @override

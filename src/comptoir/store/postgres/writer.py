@@ -13,6 +13,7 @@ from contextlib import suppress
 import asyncpg
 from typing_extensions import override
 
+from comptoir.config import Settings
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
 from comptoir.sql.statements import Statements
@@ -30,8 +31,7 @@ from comptoir.store.postgres.errors import (
 from comptoir.store.postgres.session import DatabaseSession, roll_back
 from comptoir.store.refusals import duplicate
 from comptoir.store.unit import UnitOfWork
-from comptoir.store.watermarks import Watermarks
-from comptoir.store.writer import NO_COMPANY, Condition, Job, Writer
+from comptoir.store.writer import NO_COMPANY, Job, Writer
 from comptoir.store.writes import prefetch
 
 ATTEMPTS = 5
@@ -60,11 +60,18 @@ class _NotBegun(Exception):  # noqa: N818 - another connection is tried
 
 
 class PostgresWriter(Writer):
-    """Queues units of work by company; a task for each company runs its queue."""
+    """Queues units of work by company; a task for each company runs its queue.
 
-    def __init__(self, transactions: "Transactions", most_waiting: int) -> None:
-        super().__init__(most_waiting)
-        self._transactions = transactions
+    A transaction waits up to the setting `lock_seconds` for a lock.
+    """
+
+    def __init__(self, pool: Pool, settings: Settings, statements: Statements) -> None:
+        super().__init__(settings, statements)
+        self._pool = pool
+        self._begin = (
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = "
+            f"{max(round(settings.lock_seconds * 1_000), 1)}"
+        )
         self._queues: dict[str, deque[Job]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -113,7 +120,7 @@ class PostgresWriter(Writer):
     async def _commit(self, jobs: list[Job]) -> None:
         """Run units in a transaction, or each in its own if one of them breaks it."""
         try:
-            error = await self._transactions.run(jobs)
+            error = await self._attempts(jobs)
         except Exception as raised:  # noqa: BLE001 - otherwise its units wait forever
             error = raised
         if error is None:
@@ -125,32 +132,8 @@ class PostgresWriter(Writer):
         for job in jobs:
             job.error = error
 
-
-class Transactions:
-    """Runs units of one company in a transaction, which waits up to `lock_seconds` for a lock."""
-
-    def __init__(
-        self,
-        pool: Pool,
-        statements: Statements,
-        condition: Condition,
-        watermarks: Watermarks,
-        *,
-        lock_seconds: float,
-        keeps_values: bool,
-    ) -> None:
-        self._keeps_values = keeps_values
-        self._pool = pool
-        self._statements = statements
-        self._condition = condition
-        self._watermarks = watermarks
-        self._begin = (
-            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = "
-            f"{max(round(lock_seconds * 1_000), 1)}"
-        )
-
-    async def run(self, jobs: list[Job]) -> Exception | None:
-        """Run units; returns the error of a unit if it rolled the transaction back.
+    async def _attempts(self, jobs: list[Job]) -> Exception | None:
+        """Run units in a transaction; returns the error of a unit that rolled it back.
 
         Raises `Refusal` for an error of the database; running the units singly would not help.
         """
@@ -187,12 +170,11 @@ class Transactions:
                         # the error of one unit must not fail the others
                         return error
                     refusal = refusal_of(error)
-                    self._condition.failed(refusal)
+                    self.condition.failed(refusal)
                     raise refusal from error
         else:
             raise refusal_of(conflict) from conflict
         await self._resolve(in_doubt)
-        self._condition.committed(in_doubt.ledger)
         return None
 
     async def _transaction(self, connection: Connection, jobs: list[Job]) -> Exception | None:
@@ -230,14 +212,13 @@ class Transactions:
             if is_unanswered(error):
                 raise _InDoubt(ledger) from error
             raise
-        self._condition.committed(ledger)
-        ledger.acknowledge()
+        self._note_commit(ledger)
         return None
 
     async def _open_ledger(self, session: DatabaseSession, company_id: str) -> Ledger:
         query = self._statements.service.ledger.query(company_id)
         rows = [] if company_id == NO_COMPANY else await session.run(query)
-        return Ledger(company_id, rows, self._watermarks, keeps_values=self._keeps_values)
+        return self._ledger(company_id, rows)
 
     async def _resolve(self, doubt: _InDoubt) -> None:
         """Return if a transaction was committed; raises `Refusal` if not, or if that is unknown."""
@@ -245,7 +226,7 @@ class Transactions:
         if ledger.last is not None:
             with suppress(Refusal, *DRIVER_ERRORS):
                 if await self._is_logged(ledger.company_id, ledger.last):
-                    ledger.acknowledge()
+                    self._note_commit(ledger)
                     return
                 is_rolled_back = True
         if is_rolled_back:

@@ -12,7 +12,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
-from comptoir.store.schema import SchemaState, check_state, revisions
+from comptoir.store.schema import HEAD, SERVES, SchemaState, check_state
 from comptoir.store.sqlite.connection import connect, is_writable
 
 LOCK_SECONDS = 30.0
@@ -45,8 +45,8 @@ def migrate_file(path: Path, model: Model) -> str:
     # this connection sets the journal mode, and its errors have one line
     with closing(connect(path, writes=True, lock_seconds=LOCK_SECONDS)) as connection:
         if _is_current(connection, model):
-            return revisions().head
-    from comptoir.store.revisions import upgrade  # noqa: PLC0415 - brings Alembic
+            return HEAD
+    from comptoir.store.revisions import upgrade  # noqa: PLC0415 - only if it is outdated
 
     try:
         with locked(path, LOCK_SECONDS) as locking:
@@ -71,10 +71,7 @@ def check_writable(path: Path) -> None:
 
 def _is_current(connection: sqlite3.Connection, model: Model) -> bool:
     """Whether a database has the last revision, what that revision serves, and the catalog."""
-    state = _state(connection)
-    known = revisions()
-    head = SchemaState(known.head, known.serves[known.head], catalog=model.source)
-    return state == head
+    return _state(connection) == SchemaState(HEAD, SERVES[HEAD], catalog=model.source)
 
 
 def accepted(path: Path) -> str | None:

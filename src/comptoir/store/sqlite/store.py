@@ -12,6 +12,7 @@ from contextlib import (
     suppress,
 )
 from functools import partial
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from typing import TypeVar, cast
@@ -48,8 +49,7 @@ from comptoir.store.store import (
     characters,
 )
 from comptoir.store.unit import UnitOfWork
-from comptoir.store.watermarks import Watermarks
-from comptoir.store.writer import NO_COMPANY, Condition, Job, Writer
+from comptoir.store.writer import NO_COMPANY, Job, Writer
 
 PAUSE = 1 / 8
 """The seconds that others get to write for each second of a long operation's unit."""
@@ -59,25 +59,13 @@ class SqliteWriter(Writer):
     """Runs units of work on one connection, in one thread."""
 
     def __init__(
-        self,
-        connection: Connection,
-        statements: Statements,
-        condition: Condition,
-        watermarks: Watermarks,
-        most_waiting: int,
-        lock_seconds: float,
-        *,
-        keeps_values: bool,
+        self, connection: Connection, settings: Settings, statements: Statements, folder: Path
     ) -> None:
-        super().__init__(most_waiting)
+        super().__init__(settings, statements, folder)
         # the writer waits by itself
         connection.execute("PRAGMA busy_timeout=0")
-        self._keeps_values = keeps_values
         self._connection = connection
-        self._lock_seconds = lock_seconds
-        self._statements = statements
-        self._condition = condition
-        self._watermarks = watermarks
+        self._lock_seconds = settings.lock_seconds
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._thread = Thread(target=self._serve, name="comptoir-writer", daemon=True)
         self._thread.start()
@@ -129,15 +117,14 @@ class SqliteWriter(Writer):
             # none is left if a unit that does not share it was rolled back
             connection.commit()
             for ledger in ledgers.values():
-                self._condition.committed(ledger)
-                ledger.acknowledge()
+                self._note_commit(ledger)
         except Exception as error:  # noqa: BLE001 - else all later writes wait for ever
             # if that fails too, the database has rolled back by itself or cannot be used
             with suppress(sqlite3.Error):
                 connection.rollback()
             outcome = refusal_of(error) if isinstance(error, sqlite3.Error) else error
             if isinstance(outcome, Refusal):
-                self._condition.failed(outcome)
+                self.condition.failed(outcome)
             for job in jobs:
                 job.error = outcome
 
@@ -147,9 +134,7 @@ class SqliteWriter(Writer):
         if ledger is None:
             query = self._statements.service.ledger.query(job.company_id)
             rows = [] if job.company_id == NO_COMPANY else connection.run(query)
-            ledger = ledgers[job.company_id] = Ledger(
-                job.company_id, rows, self._watermarks, keeps_values=self._keeps_values
-            )
+            ledger = ledgers[job.company_id] = self._ledger(job.company_id, rows)
         unit = UnitOfWork(self._statements, ledger)
         # a savepoint copies each page before its first change, which a unit with many rows notices
         if shares:
@@ -219,16 +204,8 @@ class SqliteStore(Store):
             self._control_scans = Scans(
                 [second], most_reads=MOST_CONTROL_READS, seconds=READ_SECONDS
             )
-            condition, watermarks = Condition(path.absolute().parent), Watermarks()
-            self._file_writer = SqliteWriter(
-                writing,
-                statements,
-                condition,
-                watermarks,
-                settings.queued_writes,
-                settings.lock_seconds,
-                keeps_values=settings.history_days > 0,
-            )
+            folder = path.absolute().parent
+            self._file_writer = SqliteWriter(writing, settings, statements, folder)
             opened.pop_all()
         control = ControlStore(
             SQLITE.compiler,
@@ -236,9 +213,7 @@ class SqliteStore(Store):
             self._file_writer,
             [each.name for each in model.per_company],
         )
-        super().__init__(
-            statements, self._file_reader, self._file_writer, condition, watermarks, control
-        )
+        super().__init__(statements, self._file_reader, self._file_writer, control)
 
     @property
     @override
@@ -266,7 +241,9 @@ async def sqlite_snapshot(
     thread = ThreadPoolExecutor(1, thread_name_prefix="comptoir-snapshot")
     snapshot = _SqliteSnapshot(connection, thread)
     try:
-        await snapshot.begin()
+        await snapshot.fetch(Query("BEGIN", ()))
+        # a transaction sees what is committed at its first read
+        await snapshot.fetch(Query("SELECT count(*) FROM sqlite_master", ()))
         yield snapshot
     finally:
         # a statement may still run on the thread after a cancellation
@@ -281,13 +258,6 @@ class _SqliteSnapshot(SnapshotConnection):
     def __init__(self, connection: Connection, thread: ThreadPoolExecutor) -> None:
         self._connection = connection
         self._thread = thread
-
-    async def begin(self) -> None:
-        """Fix the view: a transaction sees what is committed at its first read."""
-        await self._run(lambda: self._connection.execute("BEGIN"))
-        await self._run(
-            lambda: self._connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
-        )
 
     @override
     async def fetch(self, query: Query) -> list[Row]:

@@ -13,7 +13,7 @@ from comptoir.features.console.figures import MINUTES, Point
 from comptoir.features.console.frame import Answer, Endpoint, Screen, TemplatePage
 from comptoir.features.console.visit import Visit
 from comptoir.http.routes import api_addresses
-from comptoir.store.schema import revisions
+from comptoir.store.schema import HEAD
 from comptoir.store.urls import redacted
 
 WIDTH = 300
@@ -141,7 +141,7 @@ async def _facts(visit: Visit) -> Mapping[str, str]:
         "Database": redacted(settings.database),
         **({"Standby for reads": redacted(standby)} if standby else {}),
         "State": await _state(visit.backend),
-        "Schema revision": revisions().head,
+        "Schema revision": HEAD,
         "Workers": str(settings.workers),
         "Next change of the signing keys": "none is planned"
         if math.isinf(changes_at)

@@ -33,6 +33,11 @@ from comptoir.sql.tables import COMPANY, of_company
 INDEX = "search_index"
 """The table. FTS5 stores its content in tables whose names begin with this name and `_`."""
 
+CREATE_INDEX = (
+    f"CREATE VIRTUAL TABLE IF NOT EXISTS {INDEX} USING fts5(folded, content='', columnsize=0, "
+    "detail=none, tokenize='trigram case_sensitive 1')"
+)
+
 _TRIGRAMS = 4
 """The most trigrams of a term that a search looks up: reading further ones, of which many records
 have each, takes longer than comparing the few more texts that lack them."""

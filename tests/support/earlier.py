@@ -1,0 +1,80 @@
+"""Databases as earlier revisions left them: the current one without what was added since."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, Table, insert, text
+from sqlalchemy.schema import CreateIndex, CreateTable, DropTable
+
+from comptoir.catalog import MODEL
+from comptoir.sql.dialects.sqlite import INDEX
+from comptoir.sql.tables import JSON
+from comptoir.store.revisions import declared_schema
+from comptoir.store.schema import SERVES
+
+_CLIENTS = "assertions audit client_keys client_secrets clients control issuers revoked roles"
+
+ADDED: Mapping[str, Sequence[str]] = {
+    "0002": ["TABLE repeats"],
+    "0003": ["TABLE search_documents", "TABLE search_marks"],
+    "0004": ["TABLE schema_state"],
+    "0005": ["TABLE copies"],
+    "0006": ['INDEX "ix_contactsExt_1"', 'INDEX "ix_customersExt_0"'],
+    "0008": [f"TABLE {each}" for each in _CLIENTS.split()],
+    "0009": [f"TABLE {each}" for each in ("lanes", "rehearsal", "subscribed", "subscriptions")],
+    "0010": ["TABLE console_codes", "TABLE console_sessions"],
+    "0011": ["TABLE console_guesses"],
+    "0012": ["COLUMN console_guesses.issuer"],
+    "0014": ["INDEX ix_changes_difference", "COLUMN changes.difference", "COLUMN changes.previous"],
+}
+"""What each revision has added, in the order in which it can be dropped.
+
+Revision 0007 gave the tables of records the columns of JSON, and on SQLite the order of their keys.
+"""
+
+
+def set_back(connection: Connection, revision: str) -> None:
+    """Bring a database of the current revision to an earlier one, whose state was not recorded."""
+    connection.execute(text("DELETE FROM schema_state"))
+    for each in sorted(SERVES, reverse=True):
+        if each == revision:
+            break
+        for statement in _drops(each):
+            connection.execute(text(statement))
+        if each == "0007":
+            _drop_json(connection)
+        if each == "0003" and connection.dialect.name == "sqlite":
+            connection.execute(text(f"DROP TABLE {INDEX}"))
+    connection.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))
+
+
+def _drops(revision: str) -> Iterator[str]:
+    for each in ADDED.get(revision, ()):
+        kind, name = each.split(" ")
+        if kind == "COLUMN":
+            table, _, name = name.partition(".")
+            yield f"ALTER TABLE {table} DROP COLUMN {name}"
+        else:
+            yield f"DROP {kind} {name}"
+
+
+def _drop_json(connection: Connection) -> None:
+    tables = declared_schema(MODEL).tables
+    for table in [tables[each.name] for each in MODEL.stored]:
+        if connection.dialect.name != "sqlite":
+            for each in JSON:
+                connection.execute(text(f'ALTER TABLE "{table.name}" DROP COLUMN {each}'))
+            continue
+        former = Table(
+            table.name,
+            MetaData(),
+            *[Column(each.name, each.type, nullable=False) for each in table.columns
+                if each.name not in JSON],
+            PrimaryKeyConstraint(*table.primary_key.columns.keys(), name=f"pk_{table.name}"),
+        )  # fmt: skip
+        rows = connection.execute(former.select()).mappings().all()
+        connection.execute(DropTable(table))
+        connection.execute(CreateTable(former))
+        for index in table.indexes:
+            connection.execute(CreateIndex(index))
+        if rows:
+            connection.execute(insert(former), list(map(dict, rows)))
