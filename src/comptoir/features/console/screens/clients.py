@@ -24,7 +24,7 @@ from comptoir.auth.fields import (
 )
 from comptoir.auth.limits import DAY
 from comptoir.auth.origins import own_origins, token_url
-from comptoir.auth.records import Client, ClientKey, ConsoleRole, Secret
+from comptoir.auth.records import Client, ClientKey, ConsoleRole
 from comptoir.auth.tokens import Scope
 from comptoir.errors.refusal import OperatorError
 from comptoir.features.console import errors
@@ -92,14 +92,11 @@ async def add(visit: Visit) -> Answer:
     form = Form(visit.form)
     name = form.read("name", lambda text: checked_name(text, "a client"))
     terms = _terms(form)
-    added: tuple[tuple[Secret, str], ...] = ()
-    if form.has("secret", "yes"):
-        days = form.read("days", _days)
-        added = () if days is None else (secret_for(days),)
+    days = form.read("days", _days) if form.has("secret", "yes") else None
     if name is not None and not form.errors:
-        client = new_client(name, [secret for secret, _ in added], **terms)
+        client, secret = new_client(name, days, **terms)
         if await form.accepts("name", visit.backend.control.add_client(client, visit.actor)):
-            return _secret_page(visit, client, added[0][1] if added else "")
+            return _secret_page(visit, client, secret)
     return await _new_page(visit, form)
 
 
