@@ -72,8 +72,6 @@ class ClientCheck:
         self._clock = clock
         self._failures = failures
         self._guesses = Guesses()
-        self._named: Mapping[str, Client] = {}
-        self._named_by: RegistrySnapshot | None = None
 
     async def client(self, asked: TokenRequest) -> tuple[Client, RegistrySnapshot]:
         """The client of a request, and what is known.
@@ -92,12 +90,13 @@ class ClientCheck:
         known = await self._registry.refresh()
         client = known.clients.get(sent.client_id)
         if client is None and asked.by_name:
-            client = self._by_name(known).get(sent.client_id)
+            client = next((c for c in known.clients.values() if c.name == sent.client_id), None)
         # a client has as many guesses by its name and by its id together
         claimed = sent.client_id if client is None else client.id
         # nothing is awaited from here to a verdict, so that no guess overtakes another
         try:
-            self._check_guesses(claimed, asked.address)
+            if wait := self._guesses.wait(claimed, asked.address):
+                raise problems.TOO_MANY_FAILURES(headers={"Retry-After": str(wait)})
             if isinstance(sent, SentSecret):
                 return self._by_secret(client, sent), known
             return await self._by_assertion(client, sent, asked), known
@@ -109,19 +108,6 @@ class ClientCheck:
                 target = sent_as_id(claimed)
                 self._failures.note(target, asked.address, error.reason, asked.request)
             raise
-
-    def _check_guesses(self, client_id: str, address: str) -> None:
-        """Raise `OAuthRefusal` (429) while a client has to wait at an address."""
-        wait = self._guesses.wait(client_id, address)
-        if wait:
-            raise problems.TOO_MANY_FAILURES(headers={"Retry-After": str(wait)})
-
-    def _by_name(self, known: RegistrySnapshot) -> Mapping[str, Client]:
-        """The clients by name, which is unique."""
-        if known is not self._named_by:
-            self._named = {each.name: each for each in known.clients.values()}
-            self._named_by = known
-        return self._named
 
     def _by_secret(self, client: Client | None, sent: SentSecret) -> Client:
         secret = _secret_of(client, sent.text)

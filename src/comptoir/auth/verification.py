@@ -214,7 +214,9 @@ class TokenVerifier:
         if key is None:
             raise invalid_token(rows.UNTRUSTED_KEY)
         claims = parsed_claims(token.payload(key), ClientClaims if is_of_client else Claims)
-        self._check_parties(claims, is_of_client=is_of_client)
+        if not is_of_client and claims.iss != self._issuer:
+            raise invalid_token(rows.UNTRUSTED_ISSUER, issuer=self._issuer)
+        check_audience(claims, self._audience)
         check_times(claims, self._issuing(), self.clock())
         companies = None
         if claims.companies is not UNSET:
@@ -224,11 +226,6 @@ class TokenVerifier:
         if isinstance(claims, ClientClaims) and claims.roles is not UNSET:
             roles = frozenset(claims.roles)
         return VerifiedToken(principal, claims, key, is_of_client, roles)
-
-    def _check_parties(self, claims: Claims, *, is_of_client: bool) -> None:
-        if not is_of_client and claims.iss != self._issuer:
-            raise invalid_token(rows.UNTRUSTED_ISSUER, issuer=self._issuer)
-        check_audience(claims, self._audience)
 
 
 def check_algorithms(names: Collection[str]) -> None:
