@@ -315,10 +315,11 @@ class Sender:
                 company.id, [each.lane for each in group], self._holder, self.real_clock()
             )
             subscriptions = {each.subscription.id: each.subscription for each in group}
-            # one after the other, so that the same deliveries meet the same faults
-            attempt = [
-                await self._meeting(subscriptions[lane.subscription], lane) for lane in leased.lanes
-            ]
+            attempt: list[_Attempt] = []
+            for lane in leased.lanes:
+                subscription = subscriptions[lane.subscription]
+                # one after the other, so that the same deliveries meet the same faults
+                attempt.append((subscription, lane, await self._fault(subscription, lane)))
             if attempt:
                 delivery = self._deliver(company, url, attempt, leased.number, since)
                 task = asyncio.create_task(delivery)
@@ -329,18 +330,19 @@ class Sender:
         """Whether a client may have another delivery now."""
         return sum(owner in owners for owners in self._deliveries.values()) < MOST_OF_CLIENT
 
-    async def _meeting(self, subscription: Subscription, lane: DeliveryCursor) -> _Attempt:
-        """The attempt for a subscription, with the fault that it meets."""
+    async def _fault(
+        self, subscription: Subscription, lane: DeliveryCursor
+    ) -> DeliveryFault | None:
+        """The fault that a delivery for a subscription meets."""
         if self.faults is None or lane.was_attempted:
-            return subscription, lane, None
-        fault = await self.faults.of_delivery(
+            return None
+        return await self.faults.of_delivery(
             subscription.id,
             subscription.owner,
             subscription.sets,
             subscription.resource,
             subscription.company_id,
         )
-        return subscription, lane, fault
 
     async def _deliver(
         self, company: Company, url: str, attempt: Sequence[_Attempt], until: int, since: float
@@ -420,9 +422,11 @@ class Sender:
                 return until
             since = changes[-1].number
             if fold.is_collection:
-                fold.add_tally(
-                    await self._subscriptions.tally(company.id, entity_set, since, until)
+                last, deletions = await self._subscriptions.tally(
+                    company.id, entity_set, since, until
                 )
+                if last:
+                    fold.note(last, has_deletion=deletions > 0)
                 return until
         return since
 

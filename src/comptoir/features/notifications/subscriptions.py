@@ -99,15 +99,6 @@ class DeliveryCursor(msgspec.Struct, frozen=True):
         return self.due_at > 0
 
 
-class Tally(msgspec.Struct, frozen=True):
-    """A summary of changes: how many, the last one's number and time, and the deletions."""
-
-    count: int
-    number: int
-    at: str
-    deletions: int
-
-
 class Leased(msgspec.Struct, frozen=True):
     """The lanes that a process has leased, and the number of the company's last change then."""
 
@@ -299,11 +290,16 @@ class Subscriptions:
 
         return await self._store.transact(company_id, work)
 
-    async def tally(self, company_id: str, entity_set: EntitySet, since: int, until: int) -> Tally:
-        """A summary of the changes of one set after the number `since` and up to `until`."""
+    async def tally(
+        self, company_id: str, entity_set: EntitySet, since: int, until: int
+    ) -> tuple[str, int]:
+        """The last time and the deletions of a set's changes after `since` and up to `until`.
+
+        Both are numbers of changes; the time is blank without any.
+        """
         query = self._statements.tally.query(company_id, entity_set.name, since, until)
-        (row,) = await self._store.rows(query)
-        return Tally(*row)  # type: ignore[arg-type]
+        ((last, deletions),) = await self._store.rows(query)
+        return str(last), int(deletions)
 
     def _stored(self, subscription_id: str) -> Steps[Subscription | None]:
         company_id = _company_in(subscription_id)

@@ -62,7 +62,7 @@ class SubscriptionStatements:
     """The time of the first change after the cursor of each lane that has such changes: company."""
 
     tally: Prepared
-    """The number of changes of a set, the last one's number and time, and the deletions among them:
+    """The time of the last of a set's changes, blank without any, and the number of deletions:
     company, entity set, number before the first, number of the last."""
 
 
@@ -99,8 +99,6 @@ def subscription_statements(statements: Statements) -> SubscriptionStatements:
     )
     deletion = sa.case((changes.c.verb == _DELETE, constant(1)), else_=constant(0))
     tally = sa.select(
-        sa.func.count(),
-        sa.func.coalesce(sa.func.max(changes.c.number), constant(0)),
         # the time never falls as numbers rise
         sa.func.coalesce(sa.func.max(changes.c["at"]), constant_text("")),
         sa.func.coalesce(sa.func.sum(deletion), constant(0)),
