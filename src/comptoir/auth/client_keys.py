@@ -3,7 +3,6 @@
 import base64
 import hashlib
 from collections.abc import Mapping
-from datetime import datetime
 from functools import lru_cache
 
 import msgspec
@@ -11,7 +10,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_public_key
-from cryptography.x509 import Certificate, load_pem_x509_certificate
+from cryptography.x509 import load_pem_x509_certificate
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from comptoir.auth.keys import VerificationKey, verification_key
@@ -53,23 +52,17 @@ def parse_client_key(content: bytes, path: str, now: float, expires_at: int) -> 
     kid, jwk = key.thumbprint(), msgspec.json.encode(key.as_dict(private=False)).decode()
     if certificate is None:
         return ClientKey(kid, jwk, "", "", expires_at)
-    end = _end(path, certificate, now)
+    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if not begin.timestamp() <= now < end.timestamp():
+        first, last = f"{begin:%Y-%m-%d}", f"{end:%Y-%m-%d}"
+        raise problems.CERTIFICATE_OUTSIDE_PERIOD(path=path, begin=first, end=last)
     encoded = certificate.public_bytes(Encoding.DER)
     # not a signature: clients name their certificate by it (RFC 7515, 4.1.7)
     x5t = hashlib.sha1(encoded, usedforsecurity=False).digest()
     x5t_s256 = hashlib.sha256(encoded).digest()
-    return ClientKey(kid, jwk, _base64url(x5t), _base64url(x5t_s256), min(end, expires_at))
-
-
-def _end(path: str, certificate: Certificate, now: float) -> int:
-    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-    if not begin.timestamp() <= now < end.timestamp():
-        raise problems.CERTIFICATE_OUTSIDE_PERIOD(path=path, begin=_day(begin), end=_day(end))
-    return int(end.timestamp())
-
-
-def _day(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d}"
+    return ClientKey(
+        kid, jwk, _base64url(x5t), _base64url(x5t_s256), min(int(end.timestamp()), expires_at)
+    )
 
 
 def _base64url(digest: bytes) -> str:
