@@ -222,22 +222,21 @@ def run(work: Callable[[], Awaitable[T]], *, resumes: bool = False) -> T:
     Raises `Interrupted` if a signal cancelled it. The message says whether the same command
     `resumes` the work.
     """
-    return asyncio.run(_cancellable(work, resumes=resumes))
-
-
-async def _cancellable(work: Callable[[], Awaitable[T]], *, resumes: bool) -> T:
-    loop = asyncio.get_running_loop()
-    task = asyncio.ensure_future(work())
     received: list[int] = []
 
-    def cancel(number: int) -> None:
-        received.append(number)
-        task.cancel()
+    async def cancellable() -> T:
+        task = asyncio.ensure_future(work())
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, cancel, number)
-    try:
+        def cancel(number: int) -> None:
+            received.append(number)
+            task.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, cancel, number)
         return await task
+
+    try:
+        return asyncio.run(cancellable())
     except asyncio.CancelledError:
         if not received:
             raise
