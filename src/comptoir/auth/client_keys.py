@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
@@ -11,9 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_public_key
 from cryptography.x509 import load_pem_x509_certificate
-from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from comptoir.auth.keys import VerificationKey, verification_key
+from comptoir.auth.keys import KEY_TYPES, VerificationKey, verification_key
 from comptoir.auth.records import ClientKey
 from comptoir.errors import operator_rows as problems
 
@@ -73,11 +71,4 @@ def _base64url(digest: bytes) -> str:
 def imported(jwk: str) -> VerificationKey:
     """The key of a JWK as `parse_client_key` stores it."""
     members = msgspec.json.decode(jwk, type=dict[str, str | list[str]])
-    return _KEY_TYPES[str(members["kty"])].import_key(members)
-
-
-_KEY_TYPES: Mapping[str, type[RSAKey] | type[ECKey] | type[OKPKey]] = {
-    "RSA": RSAKey,
-    "EC": ECKey,
-    "OKP": OKPKey,
-}
+    return KEY_TYPES[str(members["kty"])].import_key(members)

@@ -13,11 +13,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 from joserfc.errors import JoseError
-from joserfc.jwk import ECKey, OKPKey, RSAKey
 from joserfc.util import urlsafe_b64decode
 from msgspec import UNSET, Struct, UnsetType
 
-from comptoir.auth.keys import MIN_RSA_BITS, VerificationKey
+from comptoir.auth.keys import KEY_TYPES, MIN_RSA_BITS, VerificationKey
 from comptoir.auth.records import Issuer, IssuerPolicy, Login, LoginPolicy
 from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import NumericDate, RegisteredClaims, Scope, scope_names
@@ -48,8 +47,12 @@ RETRY_SECONDS = 30.0
 """Seconds until the next fetch after one that failed, or that an unknown key has caused."""
 
 _MAX_RSA_BITS = 8192
-_CURVES = frozenset({"P-256", "P-384", "P-521"})
-_EDWARDS_CURVES = frozenset({"Ed25519", "Ed448"})
+_CURVES = {"EC": ("P-256", "P-384", "P-521"), "OKP": ("Ed25519", "Ed448")}
+_MEMBERS = {
+    "RSA": ("kty", "alg", "n", "e"),
+    "EC": ("kty", "alg", "crv", "x", "y"),
+    "OKP": ("kty", "alg", "crv", "x"),
+}
 _MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,9})", re.ASCII | re.IGNORECASE)
 
 _log = logging.getLogger(__name__)
@@ -240,28 +243,20 @@ def _usable(encoded: msgspec.Raw) -> tuple[str, VerificationKey] | None:
     """The name of a key and the key; None if it does not verify signatures, or not safely."""
     try:
         found = msgspec.json.decode(encoded, type=_Key)
-        if found.use != "sig" or "verify" not in found.key_ops:
+        if found.use != "sig" or "verify" not in found.key_ops or not _is_safe(found):
             return None
-        key = _imported(found)
+        members = {name: value for name in _MEMBERS[found.kty] if (value := getattr(found, name))}
+        return found.kid, KEY_TYPES[found.kty].import_key(members)
     except (JoseError, ValueError, RecursionError):
         return None
-    return None if key is None else (found.kid, key)
 
 
-def _imported(key: _Key) -> VerificationKey | None:
-    algorithm = {"alg": key.alg} if key.alg else {}
-    if key.kty == "RSA":
-        # joserfc only warns of a short one
-        bits = int.from_bytes(urlsafe_b64decode(key.n.encode())).bit_length()
-        if not MIN_RSA_BITS <= bits <= _MAX_RSA_BITS:
-            return None
-        return RSAKey.import_key({"kty": "RSA", "n": key.n, "e": key.e, **algorithm})
-    if key.kty == "EC" and key.crv in _CURVES:
-        members = {"crv": key.crv, "x": key.x, "y": key.y}
-        return ECKey.import_key({"kty": "EC", **members, **algorithm})
-    if key.kty == "OKP" and key.crv in _EDWARDS_CURVES:
-        return OKPKey.import_key({"kty": "OKP", "crv": key.crv, "x": key.x, **algorithm})
-    return None
+def _is_safe(key: _Key) -> bool:
+    if key.kty != "RSA":
+        return key.crv in _CURVES.get(key.kty, ())
+    # joserfc only warns of a short one
+    bits = int.from_bytes(urlsafe_b64decode(key.n.encode())).bit_length()
+    return MIN_RSA_BITS <= bits <= _MAX_RSA_BITS
 
 
 def _decoded(content: bytes, kind: type[Kind], address: str) -> Kind:

@@ -111,6 +111,13 @@ _KINDS = (SECP256R1, SECP384R1, SECP521R1, Ed25519PublicKey, Ed448PublicKey)
 
 VerificationKey = ECKey | RSAKey | OKPKey
 
+KEY_TYPES: Mapping[str, type[RSAKey] | type[ECKey] | type[OKPKey]] = {
+    "RSA": RSAKey,
+    "EC": ECKey,
+    "OKP": OKPKey,
+}
+"""The types of keys by the `kty` of a JWK (RFC 7518, 6.1)."""
+
 KeyLookup = Callable[[str], VerificationKey | None]
 """Returns the trusted key with a `kid`."""
 
