@@ -82,10 +82,8 @@ class DeliveryCursor(msgspec.Struct, frozen=True):
     holder: str = ""
     leased_until: int = 0
 
-    def leased(self, holder: str, real_now: float) -> "DeliveryCursor | None":
-        """This lane leased to a process, None while another lease lasts."""
-        if real_now < self.leased_until:
-            return None
+    def leased(self, holder: str, real_now: float) -> "DeliveryCursor":
+        """This lane, whose last lease has ended, leased to a process."""
         until = math.ceil(real_now) + LEASE_SECONDS
         return msgspec.structs.replace(self, holder=holder, leased_until=until)
 
@@ -260,8 +258,8 @@ class Subscriptions:
         def work(unit: UnitOfWork) -> Steps[Leased]:
             leased: list[DeliveryCursor] = []
             for lane in lanes:
-                taken = lane.leased(holder, real_now)
-                if taken is not None and (yield from self._is_stored(company_id, lane)):
+                if (yield from self._is_stored(company_id, lane)):
+                    taken = lane.leased(holder, real_now)
                     yield self._set_lane(company_id, taken)
                     leased.append(taken)
             return Leased(leased, unit.ledger.number)
