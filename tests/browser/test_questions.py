@@ -7,7 +7,7 @@ import pytest
 from browser.conftest import OpenTab, Site
 from browser.keyboard import forgive, press, submit, tab_to
 from comptoir.auth.audit import Actor
-from comptoir.auth.fields import new_client, secret_for
+from comptoir.auth.fields import new_client
 from comptoir.auth.records import ConsoleRole
 from comptoir.auth.roles import Role
 from comptoir.auth.tokens import Scope
@@ -36,13 +36,12 @@ def questions(site: Site) -> list[Asked]:
     control, wait = site.server.admin.control, site.server.admin.wait
     company = site.server.new_company()
     company.load("contactsExt", {"id": GUID, "number": "ASKED", "displayName": "Quaystone"})
-    secret, _ = secret_for(180)
     scopes = frozenset({Scope.RECORDS_READ})
-    client = new_client("asked", [secret], scopes=scopes)
+    client, text = new_client("asked", 180, scopes=scopes)
     wait(control.add_client(client, TESTS))
     wait(control.put_roles([Role("asked", {"contactsExt": "R"})], TESTS))
     record = f"/console/records/contactsExt/record?company={company.id}&key={GUID}"
-    page, of_secret = "/console/clients/client?name=asked", f"Remove the secret {secret.hint}…?"
+    page, of_secret = "/console/clients/client?name=asked", f"Remove the secret {text[:4]}…?"
     keep, removed = "Keep it", "was removed."
     return [
         Asked(record, "Delete…", "Delete contact ASKED?", "Delete", keep, "was deleted"),

@@ -79,7 +79,7 @@ def test_clients_are_found_by_name_and_id(admin: Browser) -> None:
 
 @ON_SQLITE
 def test_a_list_of_many_clients_says_that_it_lacks_some(own_service: Service) -> None:
-    client = new_client("first", (), scopes=frozenset({Scope.RECORDS_READ}))
+    client, _ = new_client("first", None, scopes=frozenset({Scope.RECORDS_READ}))
     control, wait = own_service.admin.control, own_service.admin.wait
     for number in range(MOST_SHOWN + 2):
         other = replace(client, id=str(uuid4()), name=f"shop-{number}")

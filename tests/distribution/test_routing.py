@@ -16,8 +16,12 @@ from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.overlay import overlaid
-from comptoir.features.notifications.delivery import DeliveryCursor
-from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, new_id
+from comptoir.features.notifications.subscriptions import (
+    DeliveryCursor,
+    Subscription,
+    Subscriptions,
+    new_id,
+)
 from comptoir.features.notifications.tables import subscription_statements
 from comptoir.profiles.record import DECLARED, FieldRule, Relation, TableRule
 from comptoir.profiles.record import Values as Overlay

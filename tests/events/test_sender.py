@@ -22,10 +22,14 @@ from comptoir.edm.times import INSTANT
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.notifications import sender
-from comptoir.features.notifications.delivery import LEASE_SECONDS, Outcome, Retries
 from comptoir.features.notifications.notifications import at
-from comptoir.features.notifications.sender import Sender
-from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, new_id
+from comptoir.features.notifications.sender import Outcome, Sender, outcome_of
+from comptoir.features.notifications.subscriptions import (
+    LEASE_SECONDS,
+    Subscription,
+    Subscriptions,
+    new_id,
+)
 from comptoir.outgoing import PostAnswer
 from comptoir.outgoing.session import Guard, Outgoing
 from comptoir.store.control_watch import ControlWatch
@@ -388,14 +392,13 @@ def test_a_client_with_slow_receivers_leaves_room_for_others(
 
 def test_the_outcome_of_a_status() -> None:
     assert HOOKS is not None
-    retries = Retries(HOOKS.retries, HOOKS.retried)
     for number, outcome in (
         *((number, Outcome.DELIVERED) for number in (200, 201, 202, 204, 299)),
         *((number, Outcome.FAILED) for number in (408, 429, 500, 502, 503, 504, 599)),
         *((number, Outcome.REFUSED) for number in (100, 199, 300, 301, 302, 307, 308, 304)),
         *((number, Outcome.REFUSED) for number in (400, 401, 403, 404, 405, 410, 413, 499, 600)),
     ):
-        assert retries.outcome(PostAnswer(number, b"")) is outcome
+        assert outcome_of(PostAnswer(number, b""), HOOKS.retried) is outcome
 
 
 @pytest.mark.parametrize("answer", ["503", "cut"])

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 from msgspec import UNSET
@@ -11,7 +11,7 @@ from comptoir.auth.client_check import ClientCheck, TokenRequest
 from comptoir.auth.issuers import OutsideIssuers, OutsideToken
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.limits import Limits
-from comptoir.auth.records import Client, ClientState, Issuer, Registry, RegistrySnapshot
+from comptoir.auth.records import ClientState, Issuer, Registry, RegistrySnapshot
 from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import implied
 from comptoir.auth.verification import (
@@ -25,7 +25,9 @@ from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import OAuthRefusal, Refusal
 from comptoir.errors.table import SLOW_DOWN
 
-CACHED_CLIENTS = 10_000
+CACHED_TOKENS = 10_000
+
+_MAX_HEADER_BYTES = MAX_TOKEN_BYTES + len("Bearer ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +43,14 @@ class RequestOrigin:
 
 
 @dataclass(frozen=True, slots=True)
-class _AcceptedLogin:
-    """A principal, by what was `known`. As long as it is cached, the account counts."""
-
-    known: RegistrySnapshot
-    principal: Principal
-
-
 class BasicAuthenticator:
     """Authenticates requests by secrets of clients; for use in one event loop only.
 
     Each request is checked, like one for a token: a guess slows down, and is audited.
     """
 
-    def __init__(self, check: ClientCheck, limits: Limits) -> None:
-        self._check = check
-        self._limits = limits
-        self._accepted: OrderedDict[str, _AcceptedLogin] = OrderedDict()
+    check: ClientCheck
+    limits: Limits
 
     async def authenticate(self, authorization: bytes, sender: RequestOrigin) -> Principal:
         """Return the principal of the value of an `Authorization` header.
@@ -70,24 +63,15 @@ class BasicAuthenticator:
         text = authorization.decode("latin-1")
         asked = TokenRequest({}, text, "", "", sender.address, sender.request, by_name=True)
         try:
-            client, known = await self._check.client(asked)
+            client, known = await self.check.client(asked)
         except OAuthRefusal as refusal:
             raise _of_api(refusal) from refusal
-        accepted = self._accepted.get(client.id)
-        if accepted is None or accepted.known is not known:
-            accepted = _AcceptedLogin(known, self._principal(client, known))
-            self._accepted[client.id] = accepted
-            if len(self._accepted) > CACHED_CLIENTS:
-                self._accepted.popitem(last=False)
-        return accepted.principal
-
-    def _principal(self, client: Client, known: RegistrySnapshot) -> Principal:
         return Principal(
             client.party,
             client.scopes,
             client.companies,
             known.roles.rights_of(client.roles),
-            self._limits.account(client.id, client.rate, client.quota),
+            self.limits.account(client.id, client.rate, client.quota),
         )
 
 
@@ -106,11 +90,6 @@ def _of_api(denial: OAuthRefusal) -> Refusal:
     return refusal
 
 
-CACHED_TOKENS = 10_000
-
-_MAX_HEADER_BYTES = MAX_TOKEN_BYTES + len("Bearer ")
-
-
 @dataclass(slots=True)
 class _Accepted:
     """A cached token, with its principal by what was `known` when it was last judged.
@@ -124,6 +103,7 @@ class _Accepted:
     principal: Principal
 
 
+@dataclass(slots=True, eq=False)
 class Authenticator:
     """Authenticates requests; for use in one event loop only.
 
@@ -132,21 +112,12 @@ class Authenticator:
     something else is known of clients.
     """
 
-    def __init__(
-        self,
-        verifier: TokenVerifier,
-        registry: Registry,
-        limits: Limits,
-        outside: OutsideIssuers,
-        capacity: int = CACHED_TOKENS,
-    ) -> None:
-        self._verifier = verifier
-        self._registry = registry
-        self._outside = outside
-        self._limits = limits
-        self._clock = verifier.clock
-        self._capacity = capacity
-        self._accepted: OrderedDict[bytes, _Accepted] = OrderedDict()
+    verifier: TokenVerifier
+    registry: Registry
+    limits: Limits
+    outside: OutsideIssuers
+    capacity: int = CACHED_TOKENS
+    _accepted: OrderedDict[bytes, _Accepted] = field(default_factory=OrderedDict)
 
     async def authenticate(self, authorization: bytes | None) -> Principal:
         """Return the principal of an `Authorization` header's value.
@@ -160,14 +131,14 @@ class Authenticator:
             raise invalid_token(rows.LONG_TOKEN, limit=MAX_TOKEN_BYTES)
         cached = self._accepted.get(authorization)
         if cached is not None:
-            if self._clock() < cached.expires_at:
+            if self.verifier.clock() < cached.expires_at:
                 self._accepted.move_to_end(authorization)
-                if cached.known is self._registry.known or await self._judge(cached):
+                if cached.known is self.registry.known or await self._judge(cached):
                     return cached.principal
             self._accepted.pop(authorization, None)
         accepted = await self._verified(PresentedToken(_bearer_token(authorization)))
         self._accepted[authorization] = accepted
-        if len(self._accepted) > self._capacity:
+        if len(self._accepted) > self.capacity:
             self._accepted.popitem(last=False)
         return accepted.principal
 
@@ -188,9 +159,9 @@ class Authenticator:
         while True:
             issuer = await self._outside_issuer(token)
             verified = (
-                self._verifier.verify_presented(token)
+                self.verifier.verify_presented(token)
                 if issuer is None
-                else await self._outside.verify(token, issuer)
+                else await self.outside.verify(token, issuer)
             )
             accepted = _Accepted(verified, verified.expires_at, None, verified.principal)
             # the issuer may have been changed or removed while its keys were fetched
@@ -199,9 +170,9 @@ class Authenticator:
 
     async def _outside_issuer(self, token: PresentedToken) -> Issuer | None:
         """The outside issuer that a token names; None if there is none, or it is this service."""
-        if self._verifier.issues(token.issuer):
+        if self.verifier.issues(token.issuer):
             return None
-        known = self._registry.known or await self._registry.refresh()
+        known = self.registry.known or await self.registry.refresh()
         return known.issuers.get(token.issuer)
 
     async def _judge(self, accepted: _Accepted) -> bool:
@@ -211,37 +182,38 @@ class Authenticator:
         """
         verified = accepted.verified
         if isinstance(verified, OutsideToken):
-            known = self._registry.known or await self._registry.refresh()
+            known = self.registry.known or await self.registry.refresh()
             accepted.known = known
             accepted.principal = replace(
                 verified.principal,
                 rights=known.roles.rights_of(verified.roles),
-                account=self._limits.party(verified.principal.subject),
+                account=self.limits.party(verified.principal.subject),
             )
             return known.issuers.get(verified.issuer.url) == verified.issuer
-        await self._judge_own(accepted, verified)
+        accepted.principal, accepted.known = await self._judged_own(verified)
         return True
 
-    async def _judge_own(self, accepted: _Accepted, verified: VerifiedToken) -> None:
-        known = self._registry.known
-        if verified.is_of_client and (
-            known is None or verified.principal.subject not in known.clients
-        ):
+    async def _judged_own(
+        self, verified: VerifiedToken
+    ) -> tuple[Principal, RegistrySnapshot | None]:
+        """The principal of a token of this service, and what is known; raises `Refusal`."""
+        subject, known = verified.principal.subject, self.registry.known
+        if verified.is_of_client and (known is None or subject not in known.clients):
             # another process may have added it, and given the token, a moment ago
-            known = await self._registry.refresh()
-        if known is not None:
-            principal = judged(verified, known)
-            client = known.clients.get(verified.principal.subject)
-            if verified.is_of_client and client is not None:
-                account = self._limits.account(client.id, client.rate, client.quota)
-                principal = replace(principal, account=account)
-            elif self._limits.of_all:
-                principal = replace(principal, account=self._limits.party(principal.subject))
-            accepted.principal = principal
-        else:
+            known = await self.registry.refresh()
+        if known is None:
             # while the database is away, a token of the command is accepted unless it was revoked
-            _check_revoked(verified, self._registry.revoked)
-        accepted.known = known
+            _check_revoked(verified, self.registry.revoked)
+            principal = verified.principal
+        else:
+            principal = judged(verified, known)
+        if known is not None and verified.is_of_client:
+            client = known.clients[subject]
+            account = self.limits.account(client.id, client.rate, client.quota)
+            principal = replace(principal, account=account)
+        elif self.limits.of_all:
+            principal = replace(principal, account=self.limits.party(subject))
+        return principal, known
 
 
 def judged(verified: VerifiedToken, known: RegistrySnapshot) -> Principal:

@@ -5,6 +5,7 @@ import binascii
 import hmac
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeGuard
 from urllib.parse import unquote_plus
 
@@ -57,23 +58,15 @@ class SentSecret(msgspec.Struct, frozen=True):
     is_basic: bool
 
 
+@dataclass(slots=True, eq=False)
 class ClientCheck:
     """Authenticates the clients of a registry."""
 
-    def __init__(
-        self,
-        registry: WritableRegistry,
-        settings: Settings,
-        failures: Failures,
-        clock: Clock = time.time,
-    ) -> None:
-        self._registry = registry
-        self._settings = settings
-        self._clock = clock
-        self._failures = failures
-        self._guesses = Guesses()
-        self._named: Mapping[str, Client] = {}
-        self._named_by: RegistrySnapshot | None = None
+    registry: WritableRegistry
+    settings: Settings
+    failures: Failures
+    clock: Clock = time.time
+    _guesses: Guesses = field(default_factory=Guesses)
 
     async def client(self, asked: TokenRequest) -> tuple[Client, RegistrySnapshot]:
         """The client of a request, and what is known.
@@ -84,20 +77,21 @@ class ClientCheck:
         try:
             sent = _credentials(asked.form, asked.authorization)
         except OAuthRefusal as error:
-            if self._registry.known is not None:
-                clients = self._registry.known.clients
+            if self.registry.known is not None:
+                clients = self.registry.known.clients
                 error.client = _name(clients.get(asked.form.get("client_id", "")))
             raise
         # a client that was added a moment ago is known, and one that was disabled is refused
-        known = await self._registry.refresh()
+        known = await self.registry.refresh()
         client = known.clients.get(sent.client_id)
         if client is None and asked.by_name:
-            client = self._by_name(known).get(sent.client_id)
+            client = known.by_name.get(sent.client_id)
         # a client has as many guesses by its name and by its id together
         claimed = sent.client_id if client is None else client.id
         # nothing is awaited from here to a verdict, so that no guess overtakes another
         try:
-            self._check_guesses(claimed, asked.address)
+            if wait := self._guesses.wait(claimed, asked.address):
+                raise problems.TOO_MANY_FAILURES(headers={"Retry-After": str(wait)})
             if isinstance(sent, SentSecret):
                 return self._by_secret(client, sent), known
             return await self._by_assertion(client, sent, asked), known
@@ -107,25 +101,12 @@ class ClientCheck:
                 self._guesses.note(claimed, asked.address)
                 error.reason = _why_refused(client, error)
                 target = sent_as_id(claimed)
-                self._failures.note(target, asked.address, error.reason, asked.request)
+                self.failures.note(target, asked.address, error.reason, asked.request)
             raise
-
-    def _check_guesses(self, client_id: str, address: str) -> None:
-        """Raise `OAuthRefusal` (429) while a client has to wait at an address."""
-        wait = self._guesses.wait(client_id, address)
-        if wait:
-            raise problems.TOO_MANY_FAILURES(headers={"Retry-After": str(wait)})
-
-    def _by_name(self, known: RegistrySnapshot) -> Mapping[str, Client]:
-        """The clients by name, which is unique."""
-        if known is not self._named_by:
-            self._named = {each.name: each for each in known.clients.values()}
-            self._named_by = known
-        return self._named
 
     def _by_secret(self, client: Client | None, sent: SentSecret) -> Client:
         secret = _secret_of(client, sent.text)
-        has_expired = secret is not None and secret.expires_at <= self._clock()
+        has_expired = secret is not None and secret.expires_at <= self.clock()
         if secret is None or has_expired or not _is_active(client):
             row = problems.EXPIRED_SECRET if has_expired else problems.WRONG_SECRET
             raise row(headers=_CHALLENGE if sent.is_basic else {})
@@ -134,12 +115,12 @@ class ClientCheck:
     async def _by_assertion(
         self, client: Client | None, sent: Assertion, asked: TokenRequest
     ) -> Client:
-        now = self._clock()
-        sent.check(audiences_at(asked.origin, asked.tenant, self._settings), now)
+        now = self.clock()
+        sent.check(audiences_at(asked.origin, asked.tenant, self.settings), now)
         is_genuine = client is not None and sent.is_signed_by(client, now)
         if not is_genuine or not _is_active(client):
             raise problems.WRONG_KEY()
-        if not await self._registry.use_assertion(client.id, sent.jti, sent.expires_at):
+        if not await self.registry.use_assertion(client.id, sent.jti, sent.expires_at):
             raise problems.USED_BEFORE()
         return client
 

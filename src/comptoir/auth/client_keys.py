@@ -2,27 +2,17 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping
-from datetime import datetime
 from functools import lru_cache
-from pathlib import Path
 
 import msgspec
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-from cryptography.hazmat.primitives.asymmetric.types import (
-    CertificatePublicKeyTypes,
-    PublicKeyTypes,
-)
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_public_key
-from cryptography.x509 import Certificate, load_pem_x509_certificate
-from joserfc.jwk import ECKey, OKPKey, RSAKey
+from cryptography.x509 import load_pem_x509_certificate
 
-from comptoir.auth.keys import VerificationKey
+from comptoir.auth.keys import KEY_TYPES, VerificationKey, verification_key
 from comptoir.auth.records import ClientKey
-from comptoir.config import read_whole
 from comptoir.errors import operator_rows as problems
 
 MOST_KEYS = 5
@@ -36,14 +26,6 @@ LARGEST_FILE = 64 << 10
 
 _CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 _PRIVATE_KEY = b"PRIVATE KEY-----"
-_IMPORTED = 1_000
-
-
-def read_client_key(path: Path, now: float, expires_at: int) -> ClientKey:
-    """The key of a PEM file, as `parse_client_key` returns it; raises `OperatorError`."""
-    return parse_client_key(
-        read_whole(path, problems.FILE_OF_KEY, LARGEST_FILE), str(path), now, expires_at
-    )
 
 
 def parse_client_key(content: bytes, path: str, now: float, expires_at: int) -> ClientKey:
@@ -56,8 +38,10 @@ def parse_client_key(content: bytes, path: str, now: float, expires_at: int) -> 
         raise problems.PRIVATE_KEY(path=path)
     try:
         certificate = load_pem_x509_certificate(content) if _CERTIFICATE in content else None
-        key = _usable(
-            load_pem_public_key(content) if certificate is None else certificate.public_key()
+        key = verification_key(
+            load_pem_public_key(content) if certificate is None else certificate.public_key(),
+            RSA_BITS,
+            (SECP256R1, Ed25519PublicKey),
         )
     except (ValueError, UnsupportedAlgorithm) as error:
         raise problems.NO_PUBLIC_KEY(path=path) from error
@@ -66,50 +50,25 @@ def parse_client_key(content: bytes, path: str, now: float, expires_at: int) -> 
     kid, jwk = key.thumbprint(), msgspec.json.encode(key.as_dict(private=False)).decode()
     if certificate is None:
         return ClientKey(kid, jwk, "", "", expires_at)
-    end = _end(path, certificate, now)
+    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if not begin.timestamp() <= now < end.timestamp():
+        first, last = f"{begin:%Y-%m-%d}", f"{end:%Y-%m-%d}"
+        raise problems.CERTIFICATE_OUTSIDE_PERIOD(path=path, begin=first, end=last)
     encoded = certificate.public_bytes(Encoding.DER)
     # not a signature: clients name their certificate by it (RFC 7515, 4.1.7)
     x5t = hashlib.sha1(encoded, usedforsecurity=False).digest()
     x5t_s256 = hashlib.sha256(encoded).digest()
-    return ClientKey(kid, jwk, _base64url(x5t), _base64url(x5t_s256), min(end, expires_at))
-
-
-def _usable(key: PublicKeyTypes | CertificatePublicKeyTypes) -> VerificationKey | None:
-    """A key as the verification needs it; None unless it suits an accepted algorithm."""
-    match key:
-        case RSAPublicKey(key_size=size) if size in RSA_BITS:
-            return RSAKey.import_key(key)
-        case EllipticCurvePublicKey(curve=SECP256R1()):
-            return ECKey.import_key(key)
-        case Ed25519PublicKey():
-            return OKPKey.import_key(key)
-    return None
-
-
-def _end(path: str, certificate: Certificate, now: float) -> int:
-    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-    if not begin.timestamp() <= now < end.timestamp():
-        raise problems.CERTIFICATE_OUTSIDE_PERIOD(path=path, begin=_day(begin), end=_day(end))
-    return int(end.timestamp())
-
-
-def _day(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d}"
+    return ClientKey(
+        kid, jwk, _base64url(x5t), _base64url(x5t_s256), min(int(end.timestamp()), expires_at)
+    )
 
 
 def _base64url(digest: bytes) -> str:
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-@lru_cache(_IMPORTED)
+@lru_cache(1_000)
 def imported(jwk: str) -> VerificationKey:
     """The key of a JWK as `parse_client_key` stores it."""
     members = msgspec.json.decode(jwk, type=dict[str, str | list[str]])
-    return _TYPES[str(members["kty"])].import_key(members)
-
-
-_TYPES: Mapping[str, type[RSAKey] | type[ECKey] | type[OKPKey]] = {
-    "RSA": RSAKey,
-    "EC": ECKey,
-    "OKP": OKPKey,
-}
+    return KEY_TYPES[str(members["kty"])].import_key(members)

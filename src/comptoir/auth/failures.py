@@ -7,6 +7,7 @@ import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
 
 import msgspec
@@ -29,15 +30,13 @@ _NETWORK_BITS = 64
 """The bits of an IPv6 address that do not vary for one subscriber."""
 
 
+@dataclass(slots=True)
 class _Failures:
     """The failures of a client at an address; times are those of the clock."""
 
-    __slots__ = ("recent", "until", "wait")
-
-    def __init__(self, free: int) -> None:
-        self.recent: deque[float] = deque(maxlen=free)
-        self.wait = 0.0
-        self.until = 0.0
+    recent: deque[float]
+    wait: float = 0.0
+    until: float = 0.0
 
 
 class Guesses:
@@ -61,7 +60,7 @@ class Guesses:
     def note(self, client_id: str, address: str) -> None:
         """Note a failure; too many in a minute are followed by waits of 2, 4, … 60 seconds."""
         now, key = self._clock(), _key(client_id, address)
-        failures = self._entries.setdefault(key, _Failures(self._free))
+        failures = self._entries.setdefault(key, _Failures(deque(maxlen=self._free)))
         self._entries.move_to_end(key)
         if len(self._entries) > MOST_ENTRIES:
             self._entries.popitem(last=False)

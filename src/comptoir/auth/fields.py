@@ -142,10 +142,16 @@ CLIENT_FIELDS = (SCOPES, ROLES, COMPANIES, RATE, QUOTA)
 # fmt: on
 
 
-def new_client(name: str, given: Iterable[Secret], **terms: object) -> Client:
-    """An active client with an id of its own; `terms` are parts of it by name."""
-    id, state = str(uuid4()), ClientState.ACTIVE
-    return replace(Client(id, name, frozenset(), None, None, state, tuple(given)), **terms)
+def new_client(name: str, days: int | None, **terms: object) -> tuple[Client, str]:
+    """An active client with an id of its own, and the text of its secret.
+
+    The secret is valid for some days; None for a client without one, and for no text. `terms` are
+    parts of the client by name.
+    """
+    added = () if days is None else (secret_for(days),)
+    given, id = tuple(secret for secret, _ in added), str(uuid4())
+    client = Client(id, name, frozenset(), None, None, ClientState.ACTIVE, given)
+    return replace(client, **terms), "".join([text for _, text in added])
 
 
 def client_terms(given: Mapping[str, object]) -> dict[str, object]:

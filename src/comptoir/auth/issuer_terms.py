@@ -39,17 +39,15 @@ def _targets(pairs: Iterable[str]) -> Targets:
     """The mapping of values, each written as VALUE=ROLE; raises `OperatorError`."""
     scopes: dict[str, tuple[Scope, ...]] = {}
     roles: dict[str, tuple[str, ...]] = {}
-    named = {str(each): each for each in Scope}
     for each in pairs:
         # a value may be a URL with parameters
         value, _, target = each.rpartition("=")
         if not (value and target):
             raise problems.INVALID_MAPPING(text=quoted(each))
-        scope = named.get(target)
-        if scope is None:
-            roles[value] = (*roles.get(value, ()), target)
+        if target in list(Scope):
+            scopes[value] = (*scopes.get(value, ()), Scope(target))
         else:
-            scopes[value] = (*scopes.get(value, ()), scope)
+            roles[value] = (*roles.get(value, ()), target)
     return scopes, roles
 
 

@@ -6,18 +6,17 @@ import logging
 import re
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, inf
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 from joserfc.errors import JoseError
-from joserfc.jwk import ECKey, OKPKey, RSAKey
 from joserfc.util import urlsafe_b64decode
 from msgspec import UNSET, Struct, UnsetType
 
-from comptoir.auth.keys import MIN_RSA_BITS, VerificationKey
+from comptoir.auth.keys import KEY_TYPES, MIN_RSA_BITS, VerificationKey
 from comptoir.auth.records import Issuer, IssuerPolicy, Login, LoginPolicy
 from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import NumericDate, RegisteredClaims, Scope, scope_names
@@ -48,8 +47,12 @@ RETRY_SECONDS = 30.0
 """Seconds until the next fetch after one that failed, or that an unknown key has caused."""
 
 _MAX_RSA_BITS = 8192
-_CURVES = frozenset({"P-256", "P-384", "P-521"})
-_EDWARDS_CURVES = frozenset({"Ed25519", "Ed448"})
+_CURVES = {"EC": ("P-256", "P-384", "P-521"), "OKP": ("Ed25519", "Ed448")}
+_MEMBERS = {
+    "RSA": ("kty", "alg", "n", "e"),
+    "EC": ("kty", "alg", "crv", "x", "y"),
+    "OKP": ("kty", "alg", "crv", "x"),
+}
 _MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,9})", re.ASCII | re.IGNORECASE)
 
 _log = logging.getLogger(__name__)
@@ -131,6 +134,7 @@ NoteFetch = Callable[[str, str], None]
 """Called with the URL of an issuer and the outcome of a fetch: success or failed."""
 
 
+@dataclass(slots=True, eq=False)
 class IssuerKeys:
     """The keys and the document of one issuer; for use in one event loop only.
 
@@ -138,34 +142,25 @@ class IssuerKeys:
     and the outcome of each fetch.
     """
 
-    def __init__(
-        self,
-        issuer: str,
-        fetch: Fetch,
-        stale_seconds: float,
-        withdrawn: Callable[[Collection[VerificationKey]], None],
-        clock: Clock = time.monotonic,
-        note_fetch: NoteFetch = lambda *_: None,
-    ) -> None:
-        self._issuer = issuer
-        self._note_fetch = note_fetch
-        self._fetch = fetch
-        self._stale_seconds = stale_seconds
-        self._withdrawn = withdrawn
-        self._clock = clock
-        self._keys: Mapping[str, VerificationKey] = {}
-        self._document = b""
-        self._failure = ""
-        self._refreshed: int | None = None
-        self._fresh_until = -inf
-        self._believed_until = -inf
-        self._retry_at = -inf
-        self._fetching: asyncio.Task[None] | None = None
+    issuer: str
+    fetch: Fetch
+    stale_seconds: float
+    withdrawn: Callable[[Collection[VerificationKey]], None]
+    clock: Clock = time.monotonic
+    note_fetch: NoteFetch = lambda *_: None
+    _keys: Mapping[str, VerificationKey] = field(default_factory=dict)
+    _document: bytes = b""
+    _failure: str = ""
+    _refreshed: int | None = None
+    _fresh_until: float = -inf
+    _believed_until: float = -inf
+    _retry_at: float = -inf
+    _fetching: asyncio.Task[None] | None = None
 
     @property
     def seconds_left(self) -> float:
         """The seconds for which a token of a known key need not be compared with the keys."""
-        now = self._clock()
+        now = self.clock()
         until = self._fresh_until if now < self._fresh_until else self._retry_at
         return min(until, self._believed_until) - now
 
@@ -176,7 +171,7 @@ class IssuerKeys:
         for an unknown key, 503 if the issuer has been away for too long.
         """
         await self._keep_fresh(kid, refreshed)
-        now = self._clock()
+        now = self.clock()
         if now >= self._believed_until:
             seconds = max(1, ceil(self._retry_at - now))
             raise rows.UNREACHABLE_ISSUER("Authorization", seconds=seconds)
@@ -191,7 +186,7 @@ class IssuerKeys:
         Raises `OutgoingError` if the issuer has been away for too long.
         """
         await self._keep_fresh(None, refreshed)
-        if self._clock() >= self._believed_until:
+        if self.clock() >= self._believed_until:
             raise OutgoingError(self._failure)
         return self._document
 
@@ -207,7 +202,7 @@ class IssuerKeys:
             # it may have begun before the issuer had the key; a client that disconnects does not
             # end it, since others may wait for it
             await asyncio.shield(self._fetching)
-        now = self._clock()
+        now = self.clock()
         is_asked_for = self._refreshed is not None and refreshed != self._refreshed
         self._refreshed = refreshed
         is_needed = is_asked_for or self._needs(kid)
@@ -221,25 +216,25 @@ class IssuerKeys:
 
     def _needs(self, kid: str | None) -> bool:
         is_unknown = kid is not None and kid not in self._keys
-        return is_unknown or self._clock() >= self._believed_until
+        return is_unknown or self.clock() >= self._believed_until
 
     async def _fetch_keys(self) -> None:
         try:
-            fetched = await fetch_keys(self._issuer, self._fetch)
+            fetched = await fetch_keys(self.issuer, self.fetch)
         except OutgoingError as error:
-            _log.warning("the keys of the issuer %s were not fetched: %s", self._issuer, error)
-            self._note_fetch(self._issuer, "failed")
+            _log.warning("the keys of the issuer %s were not fetched: %s", self.issuer, error)
+            self.note_fetch(self.issuer, "failed")
             self._failure = str(error)
-            self._retry_at = self._clock() + RETRY_SECONDS
+            self._retry_at = self.clock() + RETRY_SECONDS
         else:
-            self._note_fetch(self._issuer, "success")
+            self.note_fetch(self.issuer, "success")
             former, self._keys = self._keys, fetched.keys
             self._document = fetched.document
-            self._fresh_until = self._clock() + fetched.seconds
-            self._believed_until = self._fresh_until + self._stale_seconds
+            self._fresh_until = self.clock() + fetched.seconds
+            self._believed_until = self._fresh_until + self.stale_seconds
             withdrawn = [key for kid, key in former.items() if self._keys.get(kid) != key]
             if withdrawn:
-                self._withdrawn(withdrawn)
+                self.withdrawn(withdrawn)
         finally:
             self._fetching = None
 
@@ -248,28 +243,20 @@ def _usable(encoded: msgspec.Raw) -> tuple[str, VerificationKey] | None:
     """The name of a key and the key; None if it does not verify signatures, or not safely."""
     try:
         found = msgspec.json.decode(encoded, type=_Key)
-        if found.use != "sig" or "verify" not in found.key_ops:
+        if found.use != "sig" or "verify" not in found.key_ops or not _is_safe(found):
             return None
-        key = _imported(found)
+        members = {name: value for name in _MEMBERS[found.kty] if (value := getattr(found, name))}
+        return found.kid, KEY_TYPES[found.kty].import_key(members)
     except (JoseError, ValueError, RecursionError):
         return None
-    return None if key is None else (found.kid, key)
 
 
-def _imported(key: _Key) -> VerificationKey | None:
-    algorithm = {"alg": key.alg} if key.alg else {}
-    if key.kty == "RSA":
-        # joserfc only warns of a short one
-        bits = int.from_bytes(urlsafe_b64decode(key.n.encode())).bit_length()
-        if not MIN_RSA_BITS <= bits <= _MAX_RSA_BITS:
-            return None
-        return RSAKey.import_key({"kty": "RSA", "n": key.n, "e": key.e, **algorithm})
-    if key.kty == "EC" and key.crv in _CURVES:
-        members = {"crv": key.crv, "x": key.x, "y": key.y}
-        return ECKey.import_key({"kty": "EC", **members, **algorithm})
-    if key.kty == "OKP" and key.crv in _EDWARDS_CURVES:
-        return OKPKey.import_key({"kty": "OKP", "crv": key.crv, "x": key.x, **algorithm})
-    return None
+def _is_safe(key: _Key) -> bool:
+    if key.kty != "RSA":
+        return key.crv in _CURVES.get(key.kty, ())
+    # joserfc only warns of a short one
+    bits = int.from_bytes(urlsafe_b64decode(key.n.encode())).bit_length()
+    return MIN_RSA_BITS <= bits <= _MAX_RSA_BITS
 
 
 def _decoded(content: bytes, kind: type[Kind], address: str) -> Kind:
@@ -363,26 +350,20 @@ def _is_endpoint(url: str) -> bool:
     return parts.scheme == "https" and bool(parts.hostname)
 
 
+@dataclass(slots=True, eq=False)
 class OutsideIssuers:
-    """Verifies the tokens of outside issuers; for use in one event loop only."""
+    """Verifies the tokens of outside issuers; for use in one event loop only.
 
-    def __init__(
-        self,
-        fetch: Fetch,
-        stale_seconds: float,
-        clock: Clock = time.time,
-        monotonic: Clock = time.monotonic,
-        note_fetch: NoteFetch = lambda *_: None,
-    ) -> None:
-        """`clock` is that of the tokens, and `monotonic` that of the keys."""
-        self._note_fetch = note_fetch
-        self._fetch = fetch
-        self._stale_seconds = stale_seconds
-        self._clock = clock
-        self._monotonic = monotonic
-        self._keys: dict[str, IssuerKeys] = {}
-        self.withdrawn: Callable[[Collection[VerificationKey]], None] = lambda _: None
-        """Called with keys that an issuer no longer has."""
+    `clock` is that of the tokens, and `monotonic` that of the keys; the rest as in `IssuerKeys`.
+    """
+
+    fetch: Fetch
+    stale_seconds: float
+    clock: Clock = time.time
+    monotonic: Clock = time.monotonic
+    note_fetch: NoteFetch = lambda *_: None
+    withdrawn: Callable[[Collection[VerificationKey]], None] = lambda _: None
+    _keys: dict[str, IssuerKeys] = field(default_factory=dict)
 
     async def verify(self, token: PresentedToken, issuer: Issuer) -> OutsideToken:
         """Verify a token that names an issuer; raises `Refusal` (401, or 503 without keys)."""
@@ -393,10 +374,11 @@ class OutsideIssuers:
         payload = token.payload(key)
         registered = parsed_claims(payload, RegisteredClaims)
         check_audience(registered, terms.audience)
-        now = self._clock()
+        now = self.clock()
         check_times(registered, now, now - CLOCK_SKEW)
         claims = parsed_claims(payload, dict[str, object])
-        _check_is_no_id_token(claims)
+        if any(name in claims for name in _OF_ID_TOKENS):
+            raise invalid_token(rows.ID_TOKEN)
         _check_required(claims, terms)
         names = {name for text in _values(claims, terms.scope_claim) for name in scope_names(text)}
         values = names | _values(claims, terms.roles_claim)
@@ -431,7 +413,7 @@ class OutsideIssuers:
             raise invalid_token(rows.OTHER_CLIENT_OF_LOGIN)
         if not hmac.compare_digest(registered.nonce.encode(), nonce.encode()):
             raise invalid_token(rows.OTHER_LOGIN)
-        now = self._clock()
+        now = self.clock()
         check_times(registered, now, now - CLOCK_SKEW)
         if registered.iat < begun_at - CLOCK_SKEW:
             raise invalid_token(rows.OLD_LOGIN)
@@ -459,19 +441,9 @@ class OutsideIssuers:
         keys = self._keys.get(url)
         if keys is None:
             keys = self._keys[url] = IssuerKeys(
-                url,
-                self._fetch,
-                self._stale_seconds,
-                self.withdrawn,
-                self._monotonic,
-                self._note_fetch,
+                url, self.fetch, self.stale_seconds, self.withdrawn, self.monotonic, self.note_fetch
             )
         return keys
-
-
-def _check_is_no_id_token(claims: Mapping[str, object]) -> None:
-    if any(name in claims for name in _OF_ID_TOKENS):
-        raise invalid_token(rows.ID_TOKEN)
 
 
 def _check_required(claims: Mapping[str, object], terms: IssuerPolicy) -> None:

@@ -25,6 +25,10 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
 from cryptography.hazmat.primitives.asymmetric.ed448 import Ed448PublicKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.asymmetric.types import (
+    CertificatePublicKeyTypes,
+    PublicKeyTypes,
+)
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
@@ -102,8 +106,17 @@ TRUSTED_SECONDS = 86_400
 """Seconds for which tokens of a signing key are accepted after its successor has begun to sign."""
 
 MIN_RSA_BITS = 2048  # RFC 7518 section 3.3
+_RSA_BITS = range(MIN_RSA_BITS, 16_384 + 1)  # OpenSSL verifies with none that is longer
+_KINDS = (SECP256R1, SECP384R1, SECP521R1, Ed25519PublicKey, Ed448PublicKey)
 
 VerificationKey = ECKey | RSAKey | OKPKey
+
+KEY_TYPES: Mapping[str, type[RSAKey] | type[ECKey] | type[OKPKey]] = {
+    "RSA": RSAKey,
+    "EC": ECKey,
+    "OKP": OKPKey,
+}
+"""The types of keys by the `kty` of a JWK (RFC 7518, 6.1)."""
 
 KeyLookup = Callable[[str], VerificationKey | None]
 """Returns the trusted key with a `kid`."""
@@ -183,17 +196,28 @@ def read_public_key(path: Path) -> VerificationKey:
         key = load_pem_public_key(read(path, 0o022, "go-w"))
     except (ValueError, UnsupportedAlgorithm) as error:
         raise problems.UNUSABLE_FILE(path=path, expected="a PEM public key") from error
+    found = verification_key(key, _RSA_BITS, _KINDS)
+    if found is None:
+        kinds = f"a P-256, P-384, P-521, Ed25519, Ed448 or RSA ({MIN_RSA_BITS} bits or more) key"
+        raise problems.UNUSABLE_FILE(path=path, expected=kinds)
+    return found
+
+
+def verification_key(
+    key: PublicKeyTypes | CertificatePublicKeyTypes, rsa_bits: range, kinds: tuple[type, ...]
+) -> VerificationKey | None:
+    """A public key as verification needs it.
+
+    None unless it has one of these sizes of RSA, or one of these curves or kinds of Edwards keys.
+    """
     match key:
-        case EllipticCurvePublicKey(curve=SECP256R1() | SECP384R1() | SECP521R1()):
-            return ECKey.import_key(key)
-        case RSAPublicKey(key_size=size) if size >= MIN_RSA_BITS:
+        case RSAPublicKey(key_size=size) if size in rsa_bits:
             return RSAKey.import_key(key)
-        case Ed25519PublicKey() | Ed448PublicKey():
+        case EllipticCurvePublicKey(curve=curve) if isinstance(curve, kinds):
+            return ECKey.import_key(key)
+        case Ed25519PublicKey() | Ed448PublicKey() if isinstance(key, kinds):
             return OKPKey.import_key(key)
-    raise problems.UNUSABLE_FILE(
-        path=path,
-        expected=f"a P-256, P-384, P-521, Ed25519, Ed448 or RSA ({MIN_RSA_BITS} bits or more) key",
-    )
+    return None
 
 
 SIGNING_KEY_FILE = "signing-key.pem"
@@ -207,19 +231,11 @@ _Version = tuple[int, ...]
 """Fingerprint of a file (times, size, inode)."""
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    """A file of the folder as it was read; `key` is None if it cannot be used."""
-
-    version: _Version
-    key: SigningKey | VerificationKey | None
-
-
 class KeyFolder:
     """The keys of a folder, for use in one event loop only.
 
-    Each `reload` reads the files that have changed. A file that cannot be used is logged once and
-    left out. While none is left that signs, or the folder cannot be read, the former keys remain.
+    `reload` reads the files again if one has changed, and logs and leaves out those that cannot be
+    used. While none is left that signs, or the folder cannot be read, the former keys remain.
     """
 
     def __init__(self, folder: Path, clock: Clock = time.time) -> None:
@@ -238,11 +254,10 @@ class KeyFolder:
             if all(name.endswith(PUBLIC_KEY_SUFFIX) for name in versions):
                 create_signing_key(folder / SIGNING_KEY_FILE)
                 versions = self._versions()
-            self._files: Mapping[str, _File] = {
-                name: _File(version, self._read(name)) for name, version in versions.items()
-            }
+            self._keys = {name: self._read(name) for name in versions}
         except OSError as error:
             raise problems.UNUSABLE_KEY_FOLDER(folder=folder, reason=error.strerror) from error
+        self._seen = versions
         self._ring = self._followed = self._ring_now()
 
     @property
@@ -255,16 +270,16 @@ class KeyFolder:
     @property
     def signing_keys(self) -> Sequence[SigningKey]:
         """The keys that sign, also ended ones, in the order of their starts."""
-        keys = [each.key for each in self._files.values() if isinstance(each.key, SigningKey)]
+        keys = [each for each in self._keys.values() if isinstance(each, SigningKey)]
         return sorted(keys, key=lambda each: (each.starts_at, each.name))
 
     @property
     def public_keys(self) -> Mapping[str, VerificationKey]:
         """The keys of the `*.pub.pem` files by their names without the suffix."""
         return {
-            name.removesuffix(PUBLIC_KEY_SUFFIX): each.key
-            for name, each in self._files.items()
-            if each.key is not None and not isinstance(each.key, SigningKey)
+            name.removesuffix(PUBLIC_KEY_SUFFIX): each
+            for name, each in self._keys.items()
+            if not isinstance(each, SigningKey)
         }
 
     def own(self, kid: str) -> VerificationKey | None:
@@ -280,7 +295,7 @@ class KeyFolder:
         return self.ring.trusted.get(kid) or self._looked().trusted.get(kid)
 
     def reload(self) -> None:
-        """Read the files that have changed since the last `reload`."""
+        """Read the files again if one has changed since the last `reload`."""
         try:
             versions = self._versions()
         except OSError as error:
@@ -290,9 +305,14 @@ class KeyFolder:
             self._report(error)
             return
         self._error = ""
-        if versions == {name: each.version for name, each in self._files.items()}:
+        if versions == self._seen:
             return
-        self._files = {name: self._again(name, version) for name, version in versions.items()}
+        self._seen, self._keys = versions, {}
+        for name in versions:
+            try:
+                self._keys[name] = self._read(name)
+            except (OperatorError, OSError) as error:
+                _log.warning("a file of the key directory is left out: %s", error)
         if self.signing_keys:
             self._ring = self._ring_now()
         else:
@@ -323,17 +343,6 @@ class KeyFolder:
         # another process may sign already with a key that this one has not seen
         self.reload()
         return self.ring
-
-    def _again(self, name: str, version: _Version) -> _File:
-        """A file, read again if it has changed."""
-        former = self._files.get(name)
-        if former is not None and former.version == version:
-            return former
-        try:
-            return _File(version, self._read(name))
-        except (OperatorError, OSError) as error:
-            _log.warning("a file of the key directory is left out: %s", error)
-            return _File(version, None)
 
     def _report(self, error: OperatorError) -> None:
         if str(error) != self._error:

@@ -139,52 +139,6 @@ class _Window:
         return slot.last + self.rate.seconds - self._clock()
 
 
-class _Quota:
-    """Records in a day of UTC."""
-
-    def __init__(self, records: int, workers: int, now: Clock) -> None:
-        self._workers = workers
-        self._now = now
-        self._spent = 0
-        self._day = 0
-        self.set_records(records)
-
-    def set_records(self, records: int) -> None:
-        """Set how many records a day has; those that were read today remain counted."""
-        self.records = records
-        self._share = max(1, records // self._workers)
-
-    def check(self) -> None:
-        """Raise `Refusal` (429) if nothing is left."""
-        self._begin_day()
-        if self._spent >= self._share:
-            raise _beyond(rows.QUOTA, self._seconds, records=self.records)
-
-    def spend(self, records: int) -> None:
-        """Count records, also beyond the quota: a response that has begun is complete."""
-        self._begin_day()
-        self._spent += records
-
-    def state(self) -> tuple[str, str]:
-        """The policy, and what is left of it until the end of the day."""
-        self._begin_day()
-        left = max(0, self._share - self._spent)
-        return (
-            f'"records";q={self.records};qu="comptoir-records";w={DAY}',
-            f'"records";r={left};t={self._seconds}',
-        )
-
-    @property
-    def _seconds(self) -> int:
-        """The seconds until the next day."""
-        return DAY - int(self._now()) % DAY
-
-    def _begin_day(self) -> None:
-        day = int(self._now()) // DAY
-        if day != self._day:
-            self._day, self._spent = day, 0
-
-
 class Limits:
     """The accounts of the clients, by id: a new token does not change what is left.
 
@@ -206,11 +160,11 @@ class Limits:
     ) -> None:
         self.of_all = of_all
         self.at_once = max(1, at_once // workers)
+        self.now = now
         self._workers = workers
         self._rate = rate
         self._meter_of = _Window if sliding else _Bucket
         self._clock = clock
-        self._now = now
         self._accounts: dict[str, Account] = {}
         # a party may have any name, and only its requests under way count
         self._parties: WeakValueDictionary[str, Account] = WeakValueDictionary()
@@ -240,9 +194,9 @@ class Limits:
         """What counts the requests of an account against this process's share of a rate."""
         return self._meter_of(rate, max(1.0, rate.requests / self._workers), self._clock)
 
-    def quota(self, records: int) -> _Quota:
-        """What counts the records of an account against this process's share of a quota."""
-        return _Quota(records, self._workers, self._now)
+    def share(self, quota: int) -> int:
+        """The records of a quota that this process may count."""
+        return max(1, quota // self._workers)
 
 
 class Account:
@@ -252,20 +206,17 @@ class Account:
         self._limits = limits
         self._running = 0
         self._meter: _Bucket | _Window | None = None
-        self._quota: _Quota | None = None
+        self._quota: int | None = None
+        self._spent = 0
+        self._day = 0
 
     def set_limits(self, rate: Rate | None, quota: int | None) -> None:
-        """Set the rate and the quota; another rate forgets the requests so far."""
+        """Set the rate and the quota of records; another rate forgets the requests so far."""
         if rate is None:
             self._meter = None
         elif self._meter is None or self._meter.rate != rate:
             self._meter = self._limits.meter(rate)
-        if quota is None:
-            self._quota = None
-        elif self._quota is None:
-            self._quota = self._limits.quota(quota)
-        else:
-            self._quota.set_records(quota)
+        self._quota = quota
 
     def enter(self) -> None:
         """Begin a request, which `leave` ends even after a refusal.
@@ -283,8 +234,7 @@ class Account:
         """Forget what was used; the requests under way still count."""
         if self._meter is not None:
             self._meter = self._limits.meter(self._meter.rate)
-        if self._quota is not None:
-            self._quota = self._limits.quota(self._quota.records)
+        self._spent = 0
 
     def leave(self) -> None:
         """End a request."""
@@ -307,12 +257,25 @@ class Account:
     def check_quota(self) -> None:
         """Raise `Refusal` (429) if the client has read the records of the day."""
         if self._quota is not None:
-            self._quota.check()
+            seconds = self._seconds_today()
+            if self._spent >= self._limits.share(self._quota):
+                raise _beyond(rows.QUOTA, seconds, records=self._quota)
 
     def spend(self, records: int) -> None:
-        """Count records that the client reads."""
+        """Count records that the client reads, also beyond the quota of the day.
+
+        A response that has begun is complete.
+        """
         if self._quota is not None:
-            self._quota.spend(records)
+            self._seconds_today()
+            self._spent += records
+
+    def _seconds_today(self) -> int:
+        """The seconds until the next day of UTC; the first call of a day begins its quota."""
+        day, second = divmod(int(self._limits.now()), DAY)
+        if day != self._day:
+            self._day, self._spent = day, 0
+        return DAY - second
 
     def headers(self) -> list[tuple[bytes, bytes]]:
         """The limits and what is left of them (draft-ietf-httpapi-ratelimit-headers-11).
@@ -327,7 +290,10 @@ class Account:
             policy = f'"client";q={rate.requests};w={rate.seconds}'
             states.append((policy, f'"client";r={left};t={seconds}'))
         if self._quota is not None:
-            states.append(self._quota.state())
+            seconds = self._seconds_today()
+            left = max(0, self._limits.share(self._quota) - self._spent)
+            policy = f'"records";q={self._quota};qu="comptoir-records";w={DAY}'
+            states.append((policy, f'"records";r={left};t={seconds}'))
         if not states:
             return []
         policies, limits = zip(*states, strict=True)

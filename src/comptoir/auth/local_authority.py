@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,6 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ec import (
     SECP256R1,
     EllipticCurvePrivateKey,
-    EllipticCurvePublicKey,
     generate_private_key,
 )
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -143,63 +142,50 @@ def _is_issued_by(held: _Held, authority: _Held) -> bool:
 
 
 def _new_authority(now: datetime) -> _Held:
-    key = generate_private_key(SECP256R1())
-    name = _named(f"Comptoir on this machine, {now:%Y-%m-%d %H:%M:%S}")
-    permitted = [
-        x509.DNSName(_NAME),
-        *(x509.IPAddress(ip_network(address)) for address in _ADDRESSES),
-    ]
-    builder = (
-        _builder(name, name, key.public_key(), now, _AUTHORITY_LIVES)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(certifies=True), critical=True)
-        .add_extension(x509.NameConstraints(permitted, None), critical=True)
-    )
-    return _Held(builder.sign(key, SHA256()), key)
+    networks = [x509.IPAddress(ip_network(address)) for address in _ADDRESSES]
+    permitted = x509.NameConstraints([x509.DNSName(_NAME), *networks], None)
+    critical = x509.BasicConstraints(ca=True, path_length=0), _usage(certifies=True), permitted
+    name = f"Comptoir on this machine, {now:%Y-%m-%d %H:%M:%S}"
+    return _certified(name, None, now, _AUTHORITY_LIVES, critical)
 
 
 def _new_certificate(authority: _Held, now: datetime) -> _Held:
-    key = generate_private_key(SECP256R1())
-    names = [x509.DNSName(_NAME), *(x509.IPAddress(ip_address(address)) for address in _ADDRESSES)]
+    addresses = [x509.IPAddress(ip_address(address)) for address in _ADDRESSES]
+    critical = x509.BasicConstraints(ca=False, path_length=None), _usage(certifies=False)
     identifier = authority.certificate.extensions.get_extension_for_class(
         x509.SubjectKeyIdentifier
     ).value
-    issuer = authority.certificate.subject
-    builder = (
-        _builder(_named(_NAME), issuer, key.public_key(), now, _CERTIFICATE_LIVES)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(certifies=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier),
-            critical=False,
-        )
+    others = (
+        x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
+        x509.SubjectAlternativeName([x509.DNSName(_NAME), *addresses]),
+        x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier),
     )
-    return _Held(builder.sign(authority.key, SHA256()), key)
+    return _certified(_NAME, authority, now, _CERTIFICATE_LIVES, critical, others)
 
 
-def _builder(
-    subject: x509.Name,
-    issuer: x509.Name,
-    key: EllipticCurvePublicKey,
+def _certified(
+    name: str,
+    authority: _Held | None,
     now: datetime,
     lives: timedelta,
-) -> x509.CertificateBuilder:
-    return (
+    critical: Sequence[x509.ExtensionType],
+    others: Sequence[x509.ExtensionType] = (),
+) -> _Held:
+    """A new key with its certificate, which an authority signs, or the key itself."""
+    key = generate_private_key(SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key)
+        .issuer_name(authority.certificate.subject if authority else subject)
+        .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _CLOCK_SKEW)
         .not_valid_after(now - _CLOCK_SKEW + lives)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
     )
-
-
-def _named(name: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    for each in (x509.SubjectKeyIdentifier.from_public_key(key.public_key()), *critical, *others):
+        builder = builder.add_extension(each, critical=each in critical)
+    return _Held(builder.sign(authority.key if authority else key, SHA256()), key)
 
 
 def _usage(*, certifies: bool) -> x509.KeyUsage:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import cached_property
 from hashlib import sha256
 from typing import Protocol, Self
 
@@ -236,7 +237,7 @@ class Issuer(msgspec.Struct, frozen=True):
     terms: IssuerPolicy
 
 
-class RegistrySnapshot(msgspec.Struct, frozen=True, eq=False):
+class RegistrySnapshot(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The control tables as a process knows them, in one of their versions."""
 
     version: int
@@ -247,6 +248,11 @@ class RegistrySnapshot(msgspec.Struct, frozen=True, eq=False):
     """The ids (`jti`) of revoked tokens."""
     issuers: Mapping[str, Issuer]
     """By URL."""
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Client]:
+        """The clients by name, which is unique."""
+        return {each.name: each for each in self.clients.values()}
 
     def next_end(self, now: float) -> float:
         """When the next active client is without a valid secret and key; 0 if none ever is."""

@@ -123,13 +123,10 @@ def checked_role(name: str, table: object, sets: Collection[str]) -> Role:
             raise problems.UNKNOWN_ENTITY_SET(
                 suggested=suggestion(entity_set, sets), role=name, name=quoted(entity_set)
             )
-        if not isinstance(letters, str) or not _are_letters(letters):
+        is_valid = isinstance(letters, str) and set(letters) <= set(Right)
+        if not is_valid or len(set(letters)) < len(letters):
             raise problems.INVALID_RIGHTS(role=name, entity_set=entity_set)
     return Role(name, table)
-
-
-def _are_letters(letters: str) -> bool:
-    return len(set(letters)) == len(letters) and set(letters) <= {each.value for each in Right}
 
 
 @dataclass(frozen=True, slots=True)

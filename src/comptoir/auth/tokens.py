@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -22,6 +23,8 @@ from comptoir.errors import operator_rows as problems
 SIGNING_ALGORITHM = "ES256"
 JOSE_TYPE = "at+jwt"
 """The `typ` of an access token (RFC 9068, 2.1)."""
+
+_REGISTRY = jws.JWSRegistry(algorithms=[SIGNING_ALGORITHM])
 
 MOST_COMPANIES = 100
 MOST_ROLES = 16
@@ -93,17 +96,14 @@ class ClientClaims(Claims, frozen=True, kw_only=True):
     roles: list[str] | UnsetType = UNSET
 
 
+@dataclass(frozen=True, slots=True)
 class TokenIssuer:
     """Issues tokens, each signed with the private key that `signing` returns then."""
 
-    def __init__(
-        self, signing: Callable[[], ECKey], issuer: str, audience: str, clock: Clock = time.time
-    ) -> None:
-        self._signing = signing
-        self._issuer = issuer
-        self._audience = audience
-        self._clock = clock
-        self._registry = jws.JWSRegistry(algorithms=[SIGNING_ALGORITHM])
+    signing: Callable[[], ECKey]
+    issuer: str
+    audience: str
+    clock: Clock = time.time
 
     def issue(
         self,
@@ -130,10 +130,10 @@ class TokenIssuer:
         lifetime = int(ttl.total_seconds())
         if lifetime < 1:
             raise problems.SHORT_LIFETIME()
-        now = max(int(self._clock()), not_before)
+        now = max(int(self.clock()), not_before)
         claims = {
-            "iss": client_issuer or self._issuer,
-            "aud": self._audience,
+            "iss": client_issuer or self.issuer,
+            "aud": self.audience,
             "sub": subject,
             "exp": now + lifetime,
             "iat": now,
@@ -148,10 +148,10 @@ class TokenIssuer:
             msgspec.convert(claims, Claims)
         except msgspec.ValidationError as error:
             raise problems.INVALID_TOKEN(reason=error) from error
-        key = self._signing()
+        key = self.signing()
         header = {"alg": SIGNING_ALGORITHM, "kid": key.thumbprint(), "typ": JOSE_TYPE}
         payload = msgspec.json.encode(claims)
-        return jws.serialize_compact(header, payload, key, registry=self._registry)
+        return jws.serialize_compact(header, payload, key, registry=_REGISTRY)
 
 
 def token_issuer(settings: Settings) -> TokenIssuer:

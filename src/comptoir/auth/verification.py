@@ -165,36 +165,29 @@ class PresentedToken:
         return self._signed.payload
 
 
+@dataclass(slots=True, eq=False)
 class TokenVerifier:
-    """Accepts tokens for one audience, of one issuer and of the token endpoint."""
+    """Accepts tokens for one audience, of one issuer and of the token endpoint.
 
-    def __init__(
-        self,
-        keys: KeyLookup,
-        issuer: str,
-        audience: str,
-        algorithms: tuple[str, ...] = (SIGNING_ALGORITHM,),
-        clock: Clock = time.time,
-        of_clients: ClientTokens = NO_CLIENT_TOKENS,
-        issuing: Clock | None = None,
-    ) -> None:
-        """Set the trusted keys by `kid`, and the algorithms that are accepted with them.
+    `keys` are the trusted ones by `kid`, and `algorithms` those that are accepted with them. Tokens
+    end by `clock`. They begin by `issuing`, the same one without it.
+    """
 
-        Tokens end by `clock`. They begin by `issuing`, the same one without it.
-        Raises `OperatorError` unless `algorithms` names one or more of `ASYMMETRIC_ALGORITHMS`.
-        """
-        check_algorithms(algorithms)
-        self.clock = clock
-        self._issuing = issuing or clock
-        self._keys = keys
-        self._issuer = issuer
-        self._audience = audience
-        self._algorithms = algorithms
-        self._of_clients = of_clients
+    keys: KeyLookup
+    issuer: str
+    audience: str
+    algorithms: tuple[str, ...] = (SIGNING_ALGORITHM,)
+    clock: Clock = time.time
+    of_clients: ClientTokens = NO_CLIENT_TOKENS
+    issuing: Clock | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `OperatorError` for other algorithms than `ASYMMETRIC_ALGORITHMS`."""
+        check_algorithms(self.algorithms)
 
     def issues(self, issuer: str) -> bool:
         """Whether an issuer is this service."""
-        return issuer == self._issuer or issuer in self._of_clients.issuers
+        return issuer == self.issuer or issuer in self.of_clients.issuers
 
     def verify(self, token: str) -> VerifiedToken:
         """Verify a token in compact form (RFC 7515, 7.1).
@@ -205,17 +198,19 @@ class TokenVerifier:
 
     def verify_presented(self, token: PresentedToken) -> VerifiedToken:
         """Verify a parsed token, with the same refusals."""
-        is_of_client = token.issuer in self._of_clients.issuers
+        is_of_client = token.issuer in self.of_clients.issuers
         if is_of_client:
-            keys, kid = self._of_clients.keys, token.kid((SIGNING_ALGORITHM,), (JOSE_TYPE,))
+            keys, kid = self.of_clients.keys, token.kid((SIGNING_ALGORITHM,), (JOSE_TYPE,))
         else:
-            keys, kid = self._keys, token.kid(self._algorithms)
+            keys, kid = self.keys, token.kid(self.algorithms)
         key = keys(kid)
         if key is None:
             raise invalid_token(rows.UNTRUSTED_KEY)
         claims = parsed_claims(token.payload(key), ClientClaims if is_of_client else Claims)
-        self._check_parties(claims, is_of_client=is_of_client)
-        check_times(claims, self._issuing(), self.clock())
+        if not is_of_client and claims.iss != self.issuer:
+            raise invalid_token(rows.UNTRUSTED_ISSUER, issuer=self.issuer)
+        check_audience(claims, self.audience)
+        check_times(claims, (self.issuing or self.clock)(), self.clock())
         companies = None
         if claims.companies is not UNSET:
             companies = frozenset(str(company) for company in claims.companies)
@@ -224,11 +219,6 @@ class TokenVerifier:
         if isinstance(claims, ClientClaims) and claims.roles is not UNSET:
             roles = frozenset(claims.roles)
         return VerifiedToken(principal, claims, key, is_of_client, roles)
-
-    def _check_parties(self, claims: Claims, *, is_of_client: bool) -> None:
-        if not is_of_client and claims.iss != self._issuer:
-            raise invalid_token(rows.UNTRUSTED_ISSUER, issuer=self._issuer)
-        check_audience(claims, self._audience)
 
 
 def check_algorithms(names: Collection[str]) -> None:

@@ -1,6 +1,6 @@
-"""`comptoir catalog`: check a file that declares entity sets, and compare it with a database."""
+"""`comptoir migrate` and `comptoir catalog`: the schema and the entity sets of a database."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,20 +12,51 @@ from comptoir.catalog.csdl import Document
 from comptoir.catalog.importing import import_catalog
 from comptoir.catalog.options import json_schema
 from comptoir.catalog.writing import toml_of
-from comptoir.cli.migrate import encode_again
-from comptoir.cli.options import PATH, settings_options
-from comptoir.cli.runner import model_of, need_file
+from comptoir.cli.options import PATH, option_or_variable, settings_options
+from comptoir.cli.runner import model_of, need_file, shown_progress, use_store
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.record_json import record_encoder
 from comptoir.errors import operator_rows as problems
+from comptoir.store.company_steps import rebuild_json as rebuild_json_of
 from comptoir.store.growth import changes, is_earlier
-from comptoir.store.migration import accepted_catalog, migrate
+from comptoir.store.migration import accepted_catalog
+from comptoir.store.migration import migrate as bring_up_to_date
+from comptoir.store.store import Store
 from comptoir.store.urls import redacted
 
 _FILE = click.argument(
     "file", metavar="FILE", type=PATH, help="A file in TOML, or `business-central-v2`."
 )
+
+
+@click.command()
+@option_or_variable(
+    "--distribute",
+    type=click.Choice(["citus"]),
+    help="Distribute the tables by company over a Citus cluster. Can be repeated.",
+)
+@option_or_variable(
+    "--rebuild-json",
+    is_flag=True,
+    help="Encode the stored JSON of all records again, from their columns.",
+)
+@settings_options("database")
+def migrate(settings: Settings, distribute: str | None, rebuild_json: bool) -> None:
+    """Bring a database to the current schema, and create it if missing.
+
+    Does nothing if the database is up to date.
+
+    Services send the stored JSON of records without reading the columns. With `--rebuild-json`, it
+    is encoded again from the columns of all records. This changes neither entity tags nor the
+    change log. Services may be running. After an interrupt, run the same command again.
+    """
+    tell = partial(click.echo, err=True)
+    model = model_of(settings)
+    revision = bring_up_to_date(settings, model, tell, distribute=distribute is not None)
+    click.echo(f"{redacted(settings.database)} has schema {revision}.")
+    if rebuild_json:
+        _encode_again(settings, model, model.stored)
 
 
 @click.group()
@@ -74,11 +105,11 @@ def apply(settings: Settings, file: Path) -> None:
     if accepted is not None and is_earlier(wanted.source, accepted):
         raise problems.EARLIER_CATALOG(file=file, name=name)
     former = model_of(settings)
-    revision = migrate(settings, wanted, partial(click.echo, err=True))
+    revision = bring_up_to_date(settings, wanted, partial(click.echo, err=True))
     click.echo(f"{name} has schema {revision} and the catalog of {file}.")
     changed = [each for each in wanted.stored if _is_changed(former, each)]
     if accepted is not None and changed:
-        encode_again(settings, wanted, changed)
+        _encode_again(settings, wanted, changed)
 
 
 @catalog.command()
@@ -123,3 +154,18 @@ def _is_changed(former: Model, entity_set: EntitySet) -> bool:
     known = former.by_name.get(entity_set.name)
     layouts = [record_encoder(each.type).layout for each in (known, entity_set) if each is not None]
     return len(set(layouts)) > 1
+
+
+def _encode_again(settings: Settings, model: Model, sets: Iterable[EntitySet]) -> None:
+    """Encode the stored JSON of the records of some sets again, and print their number."""
+    count = use_store(settings, partial(_rebuild_json, sets), model)
+    click.echo(f"The JSON of {count} records is encoded again.")
+
+
+async def _rebuild_json(sets: Iterable[EntitySet], store: Store) -> int:
+    count = 0
+    with shown_progress() as progress:
+        for company_id in await store.company_names():
+            for each in sets:
+                count += await rebuild_json_of(store, company_id, each.name, progress)
+    return count

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from comptoir.auth.audit import Act, ActName
-from comptoir.auth.client_keys import read_client_key
+from comptoir.auth.client_keys import LARGEST_FILE, parse_client_key
 from comptoir.auth.fields import (
     CLIENT_FIELDS,
     LONGEST_DAYS,
@@ -32,6 +32,7 @@ from comptoir.errors import operator_rows as problems
 from comptoir.store.store import Store
 
 NAME = click.argument("name", metavar="NAME", help="The client's name.")
+_DAYS = partial(click.option, "--days", type=click.IntRange(1, LONGEST_DAYS))
 
 
 @click.group()
@@ -42,11 +43,7 @@ def client() -> None:
 @client.command()
 @NAME
 @options_of(replace(SCOPES, is_required=True), *CLIENT_FIELDS[1:])
-@click.option(
-    "--days",
-    type=click.IntRange(1, LONGEST_DAYS),
-    help=f"The days for which the secret is valid; by default {USUAL_DAYS}.",
-)
+@_DAYS(help=f"The days for which the secret is valid; by default {USUAL_DAYS}.")
 @click.option("--no-secret", is_flag=True, help="Add no secret, for a client that has keys.")
 @store_command
 async def add(
@@ -59,10 +56,10 @@ async def add(
     checked_name(name, "a client")
     if no_secret and days is not None:
         raise problems.DAYS_WITHOUT_SECRET()
-    added = [] if no_secret else [secret_for(days or USUAL_DAYS)]
-    client = new_client(name, [secret for secret, _ in added], **client_terms(given))
+    lasts = None if no_secret else days or USUAL_DAYS
+    client, secret = new_client(name, lasts, **client_terms(given))
     await store.control.add_client(client, operator())
-    click.echo("\n".join([client.id, *[text for _, text in added]]))
+    click.echo("\n".join(filter(None, (client.id, secret))))
     await warn_of_unknown(store, client.companies or ())
 
 
@@ -142,12 +139,7 @@ def secret() -> None:
 
 @secret.command("add")
 @NAME
-@click.option(
-    "--days",
-    type=click.IntRange(1, LONGEST_DAYS),
-    default=USUAL_DAYS,
-    help="The days for which the secret is valid.",
-)
+@_DAYS(default=USUAL_DAYS, help="The days for which the secret is valid.")
 @store_command
 async def add_secret(store: Store, name: str, days: int) -> None:
     """Add a secret to a client, which may have two, and print it on the last line."""
@@ -178,9 +170,7 @@ def key() -> None:
 @click.argument(
     "file", type=PATH, metavar="FILE", help="A PEM file with a public key or a certificate."
 )
-@click.option(
-    "--days",
-    type=click.IntRange(1, LONGEST_DAYS),
+@_DAYS(
     default=USUAL_DAYS,
     help="The days for which the key is valid; that of a certificate ends with it.",
 )
@@ -191,7 +181,8 @@ async def add_key(store: Store, name: str, file: Path, days: int) -> None:
     The client signs assertions with the private key instead of sending a secret.
     """
     now = int(time.time())
-    added = read_client_key(file, now, now + days * DAY)
+    content = read_whole(file, problems.FILE_OF_KEY, LARGEST_FILE)
+    added = parse_client_key(content, str(file), now, now + days * DAY)
     await store.control.add_key(name, added, operator())
     click.echo(added.kid)
 

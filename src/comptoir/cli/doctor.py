@@ -26,9 +26,8 @@ from msgspec.structs import replace
 from comptoir.auth.keys import SIGNING_KEY_FILE, KeyFolder, refuse_open
 from comptoir.auth.origins import own_origins, token_url
 from comptoir.cli.keys import key_lines, key_path
-from comptoir.cli.last_start import last_start
 from comptoir.cli.options import SERVED, setting_options
-from comptoir.cli.runner import model_of, need_file, opened
+from comptoir.cli.runner import last_start, model_of, need_file, opened
 from comptoir.config import SETTINGS, Settings, environment_name, given_settings, load_settings
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems

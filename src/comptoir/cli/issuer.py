@@ -19,11 +19,10 @@ from comptoir.cli.options import PATH, options_of, settings_options
 from comptoir.cli.runner import (
     need_database,
     operator,
-    run,
     store_command,
     use_store,
     warn,
-    warn_of_missing,
+    warn_of_unknown,
 )
 from comptoir.config import Settings
 from comptoir.errors import operator_rows as problems
@@ -72,20 +71,22 @@ def add(
     """
     checked_issuer_name(name)
     checked_issuer_url(url, settings)
-    companies = _companies(company)
+    companies = None if tuple(company) == (EVERY_COMPANY,) else tuple(guids(company))
     terms = policy_of(given, companies, console_secret_file)
     if company and terms.companies_claim:
         raise problems.TWO_KINDS_OF_COMPANIES()
-    model = need_database(settings)
     added = Issuer(name, url, terms)
-    run(lambda: check_issuer(added, settings, unchecked=unchecked))
-    use_store(settings, lambda store: store.control.add_issuer(added, operator()), model)
-    click.echo(f"{name}: added")
-    if terms.login is not None:
-        click.echo("redirect URI: " + " or ".join(redirect_uris(name, settings)))
-    if companies:
-        warn_of_missing(settings, companies)
-    elif companies is not None and not terms.companies_claim:
+
+    async def add_to(store: Store) -> None:
+        await check_issuer(added, settings, unchecked=unchecked)
+        await store.control.add_issuer(added, operator())
+        click.echo(f"{name}: added")
+        if terms.login is not None:
+            click.echo("redirect URI: " + " or ".join(redirect_uris(name, settings)))
+        await warn_of_unknown(store, companies or ())
+
+    use_store(settings, add_to, need_database(settings))
+    if companies == () and not terms.companies_claim:
         warn(
             f"the tokens of {name} can access no company. Remove the issuer, and add it with "
             "--company or --companies-claim."
@@ -116,8 +117,3 @@ async def remove(store: Store, name: str) -> None:
     """Remove an issuer. Within two seconds, every service refuses its tokens."""
     await store.control.remove_issuer(name, operator())
     click.echo(f"{name}: removed")
-
-
-def _companies(given: Sequence[str]) -> tuple[str, ...] | None:
-    """The ids of companies; None for every company."""
-    return None if tuple(given) == (EVERY_COMPANY,) else tuple(guids(given))

@@ -5,7 +5,6 @@ import os
 import select
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeVar
 
 import click
 import msgspec
@@ -23,19 +22,20 @@ AT_A_TIME = 1_000
 """The most entries of a read."""
 
 
-class Numbered(Protocol):
-    """An entry of a log without gaps."""
-
-    @property
-    def number(self) -> int:
-        """The place of the entry, counted from 1."""
-
-
-Entry = TypeVar("Entry", bound=Numbered)
+class _Change(msgspec.Struct, frozen=True, rename="camel"):
+    number: int
+    entity_set: str
+    record: str
+    verb: str
+    at: str
+    by: str
 
 
-async def print_entries(
-    read: Callable[[int], Awaitable[Sequence[Entry]]], since: int | None, last: int, *, follow: bool
+_Entries = Sequence[_Change | AuditEntry]
+
+
+async def _print_entries(
+    read: Callable[[int], Awaitable[_Entries]], since: int | None, last: int, *, follow: bool
 ) -> None:
     """Print the entries after a number, which `read` returns from there, in order.
 
@@ -50,7 +50,9 @@ async def print_entries(
             if found and since is not None and found[0].number > since + 1:
                 raise problems.LOG_BEGINS(oldest=found[0].number, since=since)
             if found:
-                _print(found)
+                for entry in found:
+                    sys.stdout.buffer.write(msgspec.json.encode(entry) + b"\n")
+                    sys.stdout.buffer.flush()
                 since = found[-1].number
             elif not follow or _reader_is_gone():
                 return
@@ -63,26 +65,11 @@ async def print_entries(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _print(found: Sequence[Numbered]) -> None:
-    for entry in found:
-        sys.stdout.buffer.write(msgspec.json.encode(entry) + b"\n")
-        sys.stdout.buffer.flush()
-
-
 def _reader_is_gone() -> bool:
     """Whether the other end of the pipe is closed; checked before a write would fail."""
     poll = select.poll()
     poll.register(sys.stdout.fileno(), 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
-
-
-class _Line(msgspec.Struct, frozen=True, rename="camel"):
-    number: int
-    entity_set: str
-    record: str
-    verb: str
-    at: str
-    by: str
 
 
 @click.command()
@@ -98,13 +85,13 @@ async def changes(store: Store, company_id: str, since: int | None, follow: bool
     """
     company = await known_company(store, company_id)
 
-    async def read(since: int) -> Sequence[_Line]:
+    async def read(since: int) -> _Entries:
         if await known_company(store, company_id) != company:
             raise problems.COMPANY_RENEWED(company=company_id)
         found = await store.changes(company, since, AT_A_TIME)
-        return [_Line(*msgspec.structs.astuple(each)) for each in found]
+        return [_Change(*msgspec.structs.astuple(each)) for each in found]
 
-    await print_entries(read, since, await store.position(company), follow=follow)
+    await _print_entries(read, since, await store.position(company), follow=follow)
 
 
 @click.command()
@@ -118,7 +105,7 @@ async def audit(store: Store, since: int | None, follow: bool) -> None:
     and from where. It contains no secret.
     """
 
-    async def read(since: int) -> list[AuditEntry]:
+    async def read(since: int) -> _Entries:
         return await store.control.audit(since, AT_A_TIME)
 
-    await print_entries(read, since, await store.control.last_audited(), follow=follow)
+    await _print_entries(read, since, await store.control.last_audited(), follow=follow)

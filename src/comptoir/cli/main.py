@@ -23,7 +23,7 @@ _OWN: Mapping[str, tuple[str, str]] = {
         "Print the settings in force, and what is wrong with what they name.",
     ),
     "migrate": (
-        "comptoir.cli.migrate:migrate",
+        "comptoir.cli.catalog:migrate",
         "Bring a database to the current schema, and create it if missing.",
     ),
     "catalog": (

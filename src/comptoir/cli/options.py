@@ -28,21 +28,28 @@ class _SettingOption(click.Option):
         return None
 
 
-def setting_option(name: str) -> Callable[[F], F]:
-    """The option of a setting, or that of the config file."""
-    declared = SETTINGS.get(name, _CONFIG)
-    default, flags = declared.default, declared.part.flags
-    of_kind: dict[str, object] = {"type": type(default), "show_default": str(default) or False}
-    if name in flags:
-        of_kind = {"flag_value": "on"}
-    return click.option(
-        f"--{name.replace('_', '-')}",
-        cls=_SettingOption,
-        help=flags.get(name, declared.help),
-        envvar=environment_name(name),
-        show_envvar=True,
-        **of_kind,
-    )
+def setting_options(*names: str) -> Callable[[F], F]:
+    """The options of some settings and of the config file."""
+
+    def decorated(command: F) -> F:
+        for name in reversed((*names, "config")):
+            declared = SETTINGS.get(name, _CONFIG)
+            default, flags = declared.default, declared.part.flags
+            of_kind: dict[str, object] = {"type": type(default)}
+            of_kind["show_default"] = str(default) or False
+            if name in flags:
+                of_kind = {"flag_value": "on"}
+            click.option(
+                f"--{name.replace('_', '-')}",
+                cls=_SettingOption,
+                help=flags.get(name, declared.help),
+                envvar=environment_name(name),
+                show_envvar=True,
+                **of_kind,
+            )(command)
+        return command
+
+    return decorated
 
 
 def settings_options(*names: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
@@ -58,17 +65,6 @@ def settings_options(*names: str) -> Callable[[Callable[..., T]], Callable[..., 
             return command(settings, **others)
 
         return setting_options(*names)(loaded)
-
-    return decorated
-
-
-def setting_options(*names: str) -> Callable[[F], F]:
-    """The options of some settings and of the config file."""
-
-    def decorated(command: F) -> F:
-        for each in reversed((*names, "config")):
-            setting_option(each)(command)
-        return command
 
     return decorated
 

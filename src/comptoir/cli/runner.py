@@ -6,22 +6,27 @@ import os
 import pwd
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
 from typing import TypeVar
 
 import click
+import msgspec
 
+from comptoir import __version__
 from comptoir.app import open_store
 from comptoir.auth.audit import Actor
+from comptoir.auth.keys import drafted
 from comptoir.catalog import MODEL, accepted_model, read_catalog
 from comptoir.cli.interrupt import Interrupted
 from comptoir.cli.options import settings_options
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.errors import operator_rows as problems
+from comptoir.errors.messages import time_text
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import UNAVAILABLE
 from comptoir.store.growth import is_earlier
@@ -217,24 +222,66 @@ def run(work: Callable[[], Awaitable[T]], *, resumes: bool = False) -> T:
     Raises `Interrupted` if a signal cancelled it. The message says whether the same command
     `resumes` the work.
     """
-    return asyncio.run(_cancellable(work, resumes=resumes))
-
-
-async def _cancellable(work: Callable[[], Awaitable[T]], *, resumes: bool) -> T:
-    loop = asyncio.get_running_loop()
-    task = asyncio.ensure_future(work())
     received: list[int] = []
 
-    def cancel(number: int) -> None:
-        received.append(number)
-        task.cancel()
+    async def cancellable() -> T:
+        task = asyncio.ensure_future(work())
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, cancel, number)
-    try:
+        def cancel(number: int) -> None:
+            received.append(number)
+            task.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, cancel, number)
         return await task
+
+    try:
+        return asyncio.run(cancellable())
     except asyncio.CancelledError:
         if not received:
             raise
         advice = " The same command resumes." if resumes else ""
         raise Interrupted(received[0], f"interrupted.{advice}") from None
+
+
+_LAST_START = "last-start.json"
+
+
+class LastStart(msgspec.Struct, frozen=True):
+    """What the last start of the service said, in a file of the key folder, which `doctor` reads.
+
+    The time and the release of the start, its warnings, and the error that ended it, if any.
+    """
+
+    at: str
+    release: str
+    warnings: Sequence[str]
+    error: str = ""
+
+    def store(self, folder: Path) -> None:
+        """Write the file, unless the folder cannot be written or does not exist."""
+        with suppress(OSError), drafted(folder / _LAST_START, msgspec.json.encode(self)) as draft:
+            draft.replace(folder / _LAST_START)
+
+
+def last_start(folder: Path) -> LastStart | None:
+    """What the file says; None without a file that can be read."""
+    with suppress(OSError, msgspec.MsgspecError):
+        return msgspec.json.decode((folder / _LAST_START).read_bytes(), type=LastStart)
+    return None
+
+
+@contextmanager
+def noted(folder: Path) -> Iterator[None]:
+    """Note the start of the block, if it ends: what it has warned of, and its `OperatorError`."""
+    start = LastStart(
+        time_text(datetime.now(UTC).timestamp()),
+        __version__,
+        click.get_current_context().meta.setdefault(WARNINGS, []),
+    )
+    try:
+        yield
+    except OperatorError as error:
+        msgspec.structs.replace(start, error=str(error)).store(folder)
+        raise
+    start.store(folder)

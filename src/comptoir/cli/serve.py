@@ -1,6 +1,5 @@
 """`comptoir serve`: listen, bring the database up to date, serve until a stop."""
 
-import ipaddress
 import resource
 import shlex
 import socket
@@ -14,10 +13,10 @@ import click
 from msgspec.structs import replace
 
 from comptoir.app import application, served_model
+from comptoir.auth.origins import is_loopback
 from comptoir.catalog import MODEL, read_catalog
-from comptoir.cli.last_start import noted
 from comptoir.cli.options import SERVED, option_or_variable, settings_options
-from comptoir.cli.runner import model_of, use_store, warn
+from comptoir.cli.runner import model_of, noted, use_store, warn
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.errors import operator_rows as problems
@@ -75,7 +74,6 @@ def serve(settings: Settings, quickstart: bool, https: bool) -> None:
             settings = _with_local_certificate(settings)
         if settings.tls_certificate:
             check_certificate(settings)
-        on_postgres = is_postgres(settings.database)
         # checks the settings, before the port opens
         model = _model_of(settings)
         for each in application(settings, model).features:
@@ -86,8 +84,7 @@ def serve(settings: Settings, quickstart: bool, https: bool) -> None:
         announcing = _prepared(settings) if quickstart else []
         set_up_logging(settings.log_level)
         _warn_beyond_loopback(settings)
-        too_few = _shortage(settings, on_postgres=on_postgres)
-        if too_few is not None:
+        if too_few := _shortage(settings):
             warn(too_few)
         starting.close()
         # the server has stopped because of this interrupt
@@ -196,28 +193,17 @@ def _serve(
         for announce in announcing:
             announce(settings)
         if not is_quickstart:
-            _announce(settings, is_empty=is_empty)
+            click.echo(f"Profile: {settings.profile}")
+            if is_empty:
+                click.echo("Company: none yet (comptoir company create NAME creates one)")
         if settings.workers == 1:
             run(app, settings, listeners)
             return
         supervise(partial(application, declared=model), settings, listeners)
 
 
-def _announce(settings: Settings, *, is_empty: bool) -> None:
-    """Print what a service without a quickstart has and lacks."""
-    click.echo(f"Profile: {settings.profile}")
-    if is_empty:
-        click.echo("Company: none yet (comptoir company create NAME creates one)")
-
-
 def _warn_beyond_loopback(settings: Settings) -> None:
-    if settings.host == "localhost":
-        return
-    try:
-        beyond = not ipaddress.ip_address(settings.host).is_loopback
-    except ValueError:
-        beyond = True
-    if beyond and not settings.base_url.startswith("https://"):
+    if not is_loopback(settings.host) and not settings.base_url.startswith("https://"):
         warn(
             f"{settings.host} can be reached from other machines, and tokens and records are sent "
             "unencrypted. Set tls_certificate and tls_key, or use a proxy with TLS and set "
@@ -226,20 +212,15 @@ def _warn_beyond_loopback(settings: Settings) -> None:
         )
 
 
-def _needed(settings: Settings, *, on_postgres: bool) -> Mapping[str, int]:
-    """The descriptors that a process may need, by purpose."""
-    if on_postgres:
+def _shortage(settings: Settings) -> str | None:
+    """A warning if a process may open fewer files than it may need with the settings."""
+    if is_postgres(settings.database):
         databases = 2 if settings.read_database else 1
         stored = settings.database_connections * databases + _CONTROL_CONNECTIONS
     else:
         stored = (settings.scan_threads + _THREADS_OF_SQLITE) * _FILES_OF_SQLITE
-    return {"itself": _OWN, "the database": stored, "connections of clients": _CLIENTS}
-
-
-def _shortage(settings: Settings, *, on_postgres: bool) -> str | None:
-    """A warning if the limit is lower than what the settings may need."""
-    allowed, parts = _raised_limit(), _needed(settings, on_postgres=on_postgres)
-    total = sum(parts.values())
+    parts = {"itself": _OWN, "the database": stored, "connections of clients": _CLIENTS}
+    allowed, total = _raised_limit(), sum(parts.values())
     if allowed >= total:
         return None
     listed = ", ".join(f"{count:,} for {purpose}" for purpose, count in parts.items())

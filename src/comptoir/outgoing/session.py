@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from io import BytesIO
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlencode
@@ -122,24 +123,22 @@ DOCUMENT_BYTES, ANSWER_BYTES = 256 << 10, 64 << 10
 """The most bytes of a document, and of the answer to a form."""
 
 
+@dataclass(slots=True, eq=False)
 class Outgoing:
     """Sends requests that follow no redirect, and use no proxy, cookie or compression.
 
     A fetch or a form may take `seconds`, and their responses may have `most_bytes`.
     """
 
-    def __init__(
-        self, guard: Guard, seconds: float = 10.0, most_bytes: int = DOCUMENT_BYTES
-    ) -> None:
-        self._guard = guard
-        self._seconds = seconds
-        self._most_bytes = most_bytes
-        self._trust: ssl.SSLContext | None = None
+    guard: Guard
+    seconds: float = 10.0
+    most_bytes: int = DOCUMENT_BYTES
+    _trust: ssl.SSLContext | None = None
 
     async def fetch(self, text: str) -> Document:
         """The document at a URL; raises `OutgoingError`."""
         headers = {"Accept": "application/json"}
-        async with self._response("GET", text, self._seconds, headers) as response:
+        async with self._response("GET", text, self.seconds, headers) as response:
             if response.status != _OK:
                 raise OutgoingError(f"{quoted(text)} responded with status {response.status}")
             if response.headers.get("Content-Encoding", PLAIN) != PLAIN:
@@ -167,7 +166,7 @@ class Outgoing:
             **({"Authorization": authorization} if authorization else {}),
         }
         body = urlencode(fields).encode()
-        async with self._response("POST", text, self._seconds, headers, body) as response:
+        async with self._response("POST", text, self.seconds, headers, body) as response:
             return PostAnswer(response.status, await self._whole(response, text, ANSWER_BYTES))
 
     async def _trusted(self) -> ssl.SSLContext:
@@ -177,7 +176,7 @@ class Outgoing:
         return self._trust
 
     async def _whole(self, response: ClientResponse, url: str, most_bytes: int) -> bytes:
-        most_bytes = min(most_bytes, self._most_bytes)
+        most_bytes = min(most_bytes, self.most_bytes)
         content = await _start(response, most_bytes)
         if len(content) > most_bytes:
             raise OutgoingError(f"{quoted(url)} responded with more than {most_bytes} bytes")
@@ -196,10 +195,10 @@ class Outgoing:
 
         The whole exchange may take `seconds`, with what is read of the response's body.
         """
-        url = self._guard.checked(text)
+        url = self.guard.checked(text)
         connector = TCPConnector(
             ssl=await self._trusted() if url.scheme == "https" else True,
-            socket_factory=self._guard.open_socket,
+            socket_factory=self.guard.open_socket,
             use_dns_cache=False,
             force_close=True,
         )

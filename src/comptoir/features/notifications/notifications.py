@@ -1,6 +1,7 @@
 """Notifications: changes of one set, folded to as few as their receiver needs, and their bodies."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
@@ -8,7 +9,7 @@ import msgspec
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.times import DateTimeOffset, instant
-from comptoir.features.notifications.subscriptions import Subscription, Tally
+from comptoir.features.notifications.subscriptions import Subscription
 from comptoir.response.records import key_in_path
 from comptoir.store.ledger import CREATE, DELETE, UPDATE, Change
 
@@ -34,6 +35,7 @@ class Notification(msgspec.Struct, frozen=True):
     since: str = ""
 
 
+@dataclass
 class Fold:
     """Collects the changes after a cursor, in order, in memory for `most` notifications.
 
@@ -41,31 +43,29 @@ class Fold:
     there would be more than `most` notifications, one collection replaces them.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._pending: dict[int, Notification] = {}
-        """The notifications by the numbers of their last changes, in order."""
-        self._last: dict[str, int] = {}
-        """The number of the last notification of each record."""
-        self._first_at = ""
-        self._at = ""
-        self._has_deletion = False
-        self.is_collection = False
-        """Whether the changes are too many, so a tally of the later ones suffices."""
-        self.number = 0
-        """The number of the last change, 0 before the first."""
+    most: int
+    is_collection: bool = False
+    """Whether the changes are too many, so a tally of the later ones suffices."""
+    _pending: dict[int, Notification] = field(default_factory=dict)
+    """The notifications by the numbers of their last changes, in order."""
+    _last: dict[str, int] = field(default_factory=dict)
+    """The number of the last notification of each record."""
+    _first_at: str = ""
+    _at: str = ""
+    _has_deletion: bool = False
 
     def add(self, changes: Iterable[Change]) -> None:
         """Add changes, whose numbers rise."""
         for change in changes:
-            self._note(change.number, change.at, has_deletion=change.verb == DELETE)
+            self.note(change.at, has_deletion=change.verb == DELETE)
             if not self.is_collection:
                 self._fold(change)
 
-    def add_tally(self, tally: Tally) -> None:
-        """Add a summary of later changes to a collection."""
-        if tally.count:
-            self._note(tally.number, tally.at, has_deletion=tally.deletions > 0)
+    def note(self, at: str, *, has_deletion: bool) -> None:
+        """Note the time of a change; for a collection, that of the last of later changes."""
+        self._first_at = self._first_at or at
+        self._at = at
+        self._has_deletion = self._has_deletion or has_deletion
 
     def notifications(self) -> list[Notification]:
         """The notifications in the order of their last changes; none without changes."""
@@ -73,11 +73,6 @@ class Fold:
             return list(self._pending.values())
         since = "" if self._has_deletion else _earlier(self._first_at)
         return [Notification(COLLECTION, "", self._at, since)]
-
-    def _note(self, number: int, at: str, *, has_deletion: bool) -> None:
-        self._first_at = self._first_at or at
-        self.number, self._at = number, at
-        self._has_deletion = self._has_deletion or has_deletion
 
     def _fold(self, change: Change) -> None:
         last = self._last.get(change.record)
@@ -87,7 +82,7 @@ class Fold:
             and self._pending[last].change_type == _CHANGE_TYPES[UPDATE]
         ):
             del self._pending[last]
-        elif len(self._pending) == self._most:
+        elif len(self._pending) == self.most:
             self.is_collection = True
             self._pending.clear()
             self._last.clear()

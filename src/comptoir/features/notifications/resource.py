@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -54,9 +54,8 @@ _PREFIX = re.compile(r"[\w.~/-]{0,200}", re.ASCII)
 LONGEST_STATE = 2_048
 """The most characters of `clientState`."""
 
-_Verb = Callable[[Request, Sequence[Header]], Awaitable[Response]]
-_RecordVerb = Callable[[Request, Sequence[Header], Subscription], Awaitable[Response]]
-
+_ON_ALL, _ON_ONE = ("GET", "POST"), ("GET", "PATCH", "DELETE")
+"""The methods on all subscriptions, and on one."""
 
 _log = logging.getLogger(__name__)
 
@@ -83,12 +82,6 @@ class SubscriptionResource:
         self._options = OptionParser(queries.versions, queries.unsupported)
         self._origins = own_origins(settings)
         self._subscriptions = Subscriptions(store)
-        self._of_all: Mapping[str, _Verb] = {"GET": self._list, "POST": self._create}
-        self._of_one: Mapping[str, _RecordVerb] = {
-            "GET": self._read,
-            "PATCH": self._renew,
-            "DELETE": self._delete,
-        }
 
     def has(self, path: str) -> bool:
         """Whether a path after a service root is of this resource."""
@@ -99,10 +92,10 @@ class SubscriptionResource:
         (segment,) = parse_path(request.path)
         key = _key(segment)
         method = "GET" if request.method == "HEAD" else request.method
-        verbs: Mapping[str, _Verb | _RecordVerb] = self._of_all if key is None else self._of_one
-        if method not in verbs:
+        methods = _ON_ALL if key is None else _ON_ONE
+        if method not in methods:
             row = rows.METHOD_ON_SET if key is None else rows.METHOD
-            allowed = ", ".join(["HEAD", *verbs])
+            allowed = ", ".join(["HEAD", *methods])
             raise row(method=request.method, resource=NAME, allowed=allowed, set=NAME)
         options = self._options.parse(request.query)
         form = self._format_of(request.headers, options.format)
@@ -111,21 +104,21 @@ class SubscriptionResource:
         allow_options(options, FORMAT_OPTIONS, NAME)
         headers = ((b"content-type", form.media_type), ODATA_VERSION)
         if key is None:
-            return await self._of_all[method](request, headers)
+            answer = self._create if method == "POST" else self._list
+            return await answer(request, headers)
         found = await self._subscriptions.find(key)
         if found is None or not _is_own(found, request):
             raise errors.UNKNOWN_SUBSCRIPTION(key=key, set=NAME)
-        return await self._of_one[method](request, headers, found)
+        if method == "PATCH":
+            return await self._renew(request, headers, found)
+        if method == "DELETE":
+            return await self._delete(request, found)
+        return self._one(request, 200, headers, found)
 
     async def _list(self, request: Request, headers: Sequence[Header]) -> Response:
         own = [each for each in await self._subscriptions.everywhere() if _is_own(each, request)]
         context = {"@odata.context": request.root.context(f"/{NAME}")}
         return _response(200, headers, {**context, "value": [self._shown(each) for each in own]})
-
-    async def _read(
-        self, request: Request, headers: Sequence[Header], found: Subscription
-    ) -> Response:
-        return self._one(request, 200, headers, found)
 
     async def _create(self, request: Request, headers: Sequence[Header]) -> Response:
         sent = await _sent(request)
@@ -190,7 +183,7 @@ class SubscriptionResource:
             raise errors.SUBSCRIPTION_CHANGED("If-Match")
         return self._one(request, 200, headers, renewed)
 
-    async def _delete(self, request: Request, _: Sequence[Header], found: Subscription) -> Response:
+    async def _delete(self, request: Request, found: Subscription) -> Response:
         self._check_tag(request, found)
         act = _act(ActName.SUBSCRIPTION_REMOVE, request, found)
         if not await self._subscriptions.remove(found, act):

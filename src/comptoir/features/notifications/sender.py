@@ -7,8 +7,13 @@ and a cursor moves after it has succeeded, so a crash may repeat a notification 
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from functools import partial
+from http import HTTPStatus
 from time import time
 
 import msgspec
@@ -18,15 +23,14 @@ from comptoir.auth.records import Registry
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.edm.times import Clock, DateTimeOffset
 from comptoir.errors.refusal import Refusal
-from comptoir.features.notifications.delivery import (
+from comptoir.features.notifications.notifications import Fold, body, written
+from comptoir.features.notifications.subscriptions import (
     LEASE_SECONDS,
     DeliveryCursor,
-    Outcome,
-    Retries,
-    due_at,
+    Subscription,
+    Subscriptions,
+    lost_right,
 )
-from comptoir.features.notifications.notifications import Fold, body, written
-from comptoir.features.notifications.subscriptions import Subscription, Subscriptions, lost_right
 from comptoir.outgoing import (
     HELD,
     DeliveryFault,
@@ -73,6 +77,29 @@ SERVICE = Actor("service")
 _log = logging.getLogger(__name__)
 
 
+class Outcome(Enum):
+    """The outcome of an attempt."""
+
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    """Another attempt may succeed."""
+    REFUSED = "refused"
+    """The receiver does not want notifications, so its subscription is deleted."""
+
+
+def outcome_of(answer: PostAnswer | None, retried: Collection[int]) -> Outcome:
+    """The outcome by the answer, None if there was none, and by the statuses that are failures."""
+    if answer is None or answer.status in retried:
+        return Outcome.FAILED
+    is_success = HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
+    return Outcome.DELIVERED if is_success else Outcome.REFUSED
+
+
+def _due_at(first_change: str, delay: float) -> float:
+    """The time when changes are due, by that of the first one after the cursor."""
+    return datetime.fromisoformat(first_change).timestamp() + delay
+
+
 class _Scan(msgspec.Struct, frozen=True):
     """A scan between two numbers of changes: when the first one is due, None without one."""
 
@@ -108,13 +135,24 @@ class _DeliveryBatch(msgspec.Struct, frozen=True):
         """Whether nothing of it is posted."""
         return self.fault is not None and self.fault.mode in HELD
 
-    def settled(self, outcome: Outcome, now: float, retries: Retries) -> DeliveryCursor | None:
-        """The lane after a delivery, None if the subscription must be deleted."""
+    def settled(
+        self, outcome: Outcome, now: float, waits: Sequence[float]
+    ) -> DeliveryCursor | None:
+        """The lane after a delivery, None if the subscription must be deleted.
+
+        `waits` are the seconds to wait after each failure; one failure more is final.
+        """
+        lane = self.lane
         if self.fault is not None and self.is_held:
             if self.fault.mode is DeliveryMode.DELAY:
-                return self.lane.delayed(now + self.fault.seconds)
+                # nothing has failed
+                return lane.free(lane.cursor, lane.tries, now + self.fault.seconds)
             outcome = Outcome.DELIVERED if self.fault.mode is DeliveryMode.DROP else Outcome.REFUSED
-        return self.lane.settled(outcome, self.number, now, retries)
+        if outcome is Outcome.DELIVERED:
+            return lane.free(self.number)
+        if outcome is Outcome.REFUSED or lane.tries == len(waits):
+            return None
+        return lane.free(lane.cursor, lane.tries + 1, now + waits[lane.tries])
 
     def meets(self, fault: DeliveryFault, outcome: Outcome) -> bool:
         """Whether its fault has changed a delivery with this outcome."""
@@ -124,45 +162,37 @@ class _DeliveryBatch(msgspec.Struct, frozen=True):
         return outcome is Outcome.DELIVERED and not is_alone
 
 
+@dataclass(eq=False)
 class Sender:
     """Finds subscriptions with changes, and delivers these to each URL together.
 
     Notifications have times of the type `instants`. `clock` is the profile's and `real_clock` that
-    of the processes, both in epoch seconds.
+    of the processes, both in epoch seconds. `note` receives the outcome of each attempt and, if it
+    succeeded, by how much it was late. `faults` decides what the first attempt of each delivery
+    meets.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        model: Model,
-        registry: Registry,
-        hooks: Hooks,
-        post: Post,
-        instants: DateTimeOffset,
-        clock: Clock = time,
-        real_clock: Clock = time,
-    ) -> None:
-        self._store = store
-        self._sets = model.by_name
-        self._registry = registry
-        self._hooks = hooks
-        self._retries = Retries(hooks.retries, hooks.retried)
-        self._post = post
-        self._instants = instants
-        self._clock = clock
-        self._real_clock = real_clock
-        self.note: Callable[[str, float | None], None] = lambda *_: None
-        """Receives the outcome of each attempt and, if it succeeded, by how much it was late."""
-        self.faults: DeliveryFaults | None = None
-        """What the first attempt of each delivery meets."""
-        self._resets = 0
-        self._subscriptions = Subscriptions(store)
-        self._holder = secrets.token_hex(16)
-        self._looks: dict[str, _Scan] = {}
-        self._ahead = 0.0
-        """By how much the profile's clock was ahead of the processes' at the last look."""
-        self._deliveries: dict[asyncio.Task[None], frozenset[str]] = {}
-        """Those that were begun, with the clients for which they are."""
+    store: Store
+    model: Model
+    registry: Registry
+    hooks: Hooks
+    post: Post
+    instants: DateTimeOffset
+    clock: Clock = time
+    real_clock: Clock = time
+    note: Callable[[str, float | None], None] = lambda *_: None
+    faults: DeliveryFaults | None = None
+    _subscriptions: Subscriptions = field(init=False)
+    _holder: str = field(default_factory=partial(secrets.token_hex, 16))
+    _resets: int = 0
+    _looks: dict[str, _Scan] = field(default_factory=dict)
+    _ahead: float = 0.0
+    """By how much the profile's clock was ahead of the processes' at the last look."""
+    _deliveries: dict[asyncio.Task[None], frozenset[str]] = field(default_factory=dict)
+    """Those that were begun, with the clients for which they are."""
+
+    def __post_init__(self) -> None:
+        self._subscriptions = Subscriptions(self.store)
 
     async def stop(self) -> None:
         """Cancel all deliveries, which are repeated after their leases."""
@@ -172,11 +202,11 @@ class Sender:
     async def lag(self) -> float:
         """The seconds by which the notification of a change is late at most; 0 if none is."""
         times = [
-            due_at(first, self._hooks.delay)
+            _due_at(first, self.hooks.delay)
             for company_id, _ in await self._subscriptions.companies()
             for first in await self._subscriptions.undelivered(company_id)
         ]
-        return max(self._real_clock() - min(times), 0.0) if times else 0.0
+        return max(self.real_clock() - min(times), 0.0) if times else 0.0
 
     async def look(self) -> bool:
         """Begin the deliveries that are due, and delete subscriptions that have ended.
@@ -189,7 +219,7 @@ class Sender:
         looks: dict[str, _Scan] = {}
         failures: list[Exception] = []
         with _going_on(failures):
-            ahead = self._clock() - self._real_clock()
+            ahead = self.clock() - self.real_clock()
             for company_id, since in await self._subscriptions.companies():
                 with _going_on(failures):
                     await self._look_at(company_id, since, looks)
@@ -202,23 +232,23 @@ class Sender:
             await asyncio.wait(self._deliveries)
 
     async def _look_at(self, company_id: str, since: int, looks: dict[str, _Scan]) -> None:
-        company = await self._store.company(company_id)
+        company = await self.store.company(company_id)
         pending = [] if company is None else await self._pending(company, looks)
         if company is not None and pending:
             await self._begin(company, pending)
             return
-        until = int(self._real_clock()) - KEPT_SECONDS
+        until = int(self.real_clock()) - KEPT_SECONDS
         if since <= until and not await self._subscriptions.of_company(company_id):
             await self._subscriptions.drop_company(company_id, until)
 
     async def _pending(self, company: Company, looks: dict[str, _Scan]) -> list[_Pending]:
         """The subscriptions of a company with changes that nobody delivers now."""
-        now = self._clock()
-        waiting = await self._subscriptions.waiting(company.id, now, self._real_clock())
+        now = self.clock()
+        waiting = await self._subscriptions.waiting(company.id, now, self.real_clock())
         pending: list[_Pending] = []
         if not waiting:
             return pending
-        number = await self._store.position(company)
+        number = await self.store.position(company)
         for subscription, lane in waiting:
             if await self._is_dropped(subscription, now):
                 continue
@@ -241,14 +271,12 @@ class Sender:
             if last.due_at is not None:
                 return last
             since = last.until
-        entity_set = self._sets[subscription.sets]
-        found = await self._store.changes_of(
-            company, entity_set, since, number, 1, always_connected
-        )
+        entity_set = self.model.by_name[subscription.sets]
+        found = await self.store.changes_of(company, entity_set, since, number, 1, always_connected)
         if not found:
             return _Scan(lane.cursor, number, None)
         # the change was made after the last look, and the profile's clock is not moved back
-        return _Scan(lane.cursor, number, due_at(found[0].at, self._ahead + self._hooks.delay))
+        return _Scan(lane.cursor, number, _due_at(found[0].at, self._ahead + self.hooks.delay))
 
     async def _is_dropped(self, subscription: Subscription, now: float) -> bool:
         """Delete a subscription that has ended, or whose owner may not have it any more."""
@@ -262,12 +290,12 @@ class Sender:
 
     async def _lost_right(self, subscription: Subscription) -> str:
         """Why a subscription has no notifications any more; blank if it still has."""
-        if subscription.sets not in self._sets:
+        if subscription.sets not in self.model.by_name:
             return "the entity set does not exist"
-        known = self._registry.known
+        known = self.registry.known
         if known is None or lost_right(subscription, known):
             # the client may have been added or changed a moment ago
-            known = await self._registry.refresh()
+            known = await self.registry.refresh()
         return lost_right(subscription, known)
 
     async def _begin(self, company: Company, pending: Sequence[_Pending]) -> None:
@@ -284,13 +312,14 @@ class Sender:
                 continue
             since = min(each.due_at for each in due)
             leased = await self._subscriptions.lease(
-                company.id, [each.lane for each in group], self._holder, self._real_clock()
+                company.id, [each.lane for each in group], self._holder, self.real_clock()
             )
             subscriptions = {each.subscription.id: each.subscription for each in group}
-            # one after the other, so that the same deliveries meet the same faults
-            attempt = [
-                await self._meeting(subscriptions[lane.subscription], lane) for lane in leased.lanes
-            ]
+            attempt: list[_Attempt] = []
+            for lane in leased.lanes:
+                subscription = subscriptions[lane.subscription]
+                # one after the other, so that the same deliveries meet the same faults
+                attempt.append((subscription, lane, await self._fault(subscription, lane)))
             if attempt:
                 delivery = self._deliver(company, url, attempt, leased.number, since)
                 task = asyncio.create_task(delivery)
@@ -301,18 +330,19 @@ class Sender:
         """Whether a client may have another delivery now."""
         return sum(owner in owners for owners in self._deliveries.values()) < MOST_OF_CLIENT
 
-    async def _meeting(self, subscription: Subscription, lane: DeliveryCursor) -> _Attempt:
-        """The attempt for a subscription, with the fault that it meets."""
+    async def _fault(
+        self, subscription: Subscription, lane: DeliveryCursor
+    ) -> DeliveryFault | None:
+        """The fault that a delivery for a subscription meets."""
         if self.faults is None or lane.was_attempted:
-            return subscription, lane, None
-        fault = await self.faults.of_delivery(
+            return None
+        return await self.faults.of_delivery(
             subscription.id,
             subscription.owner,
             subscription.sets,
             subscription.resource,
             subscription.company_id,
         )
-        return subscription, lane, fault
 
     async def _deliver(
         self, company: Company, url: str, attempt: Sequence[_Attempt], until: int, since: float
@@ -323,11 +353,12 @@ class Sender:
             batches = [await self._packed(company, *each, until) for each in attempt]
             posted = [each for each in batches if not each.is_held]
             answer = await self._answer(url, posted)
-            outcome, now = self._retries.outcome(answer), self._clock()
+            outcome, now = outcome_of(answer, self.hooks.retried), self.clock()
             if posted:
                 late = max(now - since, 0.0) if outcome is Outcome.DELIVERED else None
                 self.note(outcome.value, late)
-            settled = [(each.lane, each.settled(outcome, now, self._retries)) for each in batches]
+            waits = self.hooks.retries
+            settled = [(each.lane, each.settled(outcome, now, waits)) for each in batches]
             dropped = await self._subscriptions.settle(company.id, settled)
             acts = [
                 _act(ActName.SUBSCRIPTION_DROP, each.subscription, _reason(each, answer))
@@ -335,7 +366,7 @@ class Sender:
                 if each.subscription.id in dropped
             ]
             if acts:
-                await self._store.control.record(acts)
+                await self.store.control.record(acts)
             await self._end_faults(url, batches, outcome)
 
     async def _end_faults(
@@ -356,14 +387,14 @@ class Sender:
         fault: DeliveryFault | None,
         until: int,
     ) -> _DeliveryBatch:
-        entity_set = self._sets[subscription.sets]
+        entity_set = self.model.by_name[subscription.sets]
         mode = None if fault is None else fault.mode
-        fold = Fold(0 if mode is DeliveryMode.COLLECTION else self._hooks.over)
+        fold = Fold(0 if mode is DeliveryMode.COLLECTION else self.hooks.over)
         number = await self._add_changes(fold, company, entity_set, lane.cursor, until)
         notifications = fold.notifications()
         if mode is DeliveryMode.REORDER:
             notifications.reverse()
-        objects = list(written(subscription, entity_set, notifications, self._instants))
+        objects = list(written(subscription, entity_set, notifications, self.instants))
         return _DeliveryBatch(subscription, lane, number, objects, fault)
 
     async def _answer(self, url: str, batches: Sequence[_DeliveryBatch]) -> PostAnswer | None:
@@ -372,7 +403,7 @@ class Sender:
             return None
         content = body(each for batch in batches for each in batch.objects)
         try:
-            return await self._post(url, content, POST_SECONDS)
+            return await self.post(url, content, POST_SECONDS)
         except OutgoingError:
             return None
 
@@ -381,7 +412,7 @@ class Sender:
     ) -> int:
         """Fold the changes after a cursor; returns the number up to which they are folded."""
         for _ in range(MOST_READS):
-            changes = await self._store.changes_of(
+            changes = await self.store.changes_of(
                 company, entity_set, since, until, READ_CHANGES, always_connected
             )
             fold.add(changes)
@@ -391,9 +422,11 @@ class Sender:
                 return until
             since = changes[-1].number
             if fold.is_collection:
-                fold.add_tally(
-                    await self._subscriptions.tally(company.id, entity_set, since, until)
+                last, deletions = await self._subscriptions.tally(
+                    company.id, entity_set, since, until
                 )
+                if last:
+                    fold.note(last, has_deletion=deletions > 0)
                 return until
         return since
 

@@ -3,6 +3,7 @@
 An id begins with the company's, so that each statement is about one company.
 """
 
+import math
 import re
 import secrets
 import time
@@ -17,7 +18,6 @@ from comptoir.auth.audit import Act
 from comptoir.auth.records import ClientState, RegistrySnapshot
 from comptoir.auth.tokens import Scope, implied
 from comptoir.edm.model import EntitySet
-from comptoir.features.notifications.delivery import DeliveryCursor
 from comptoir.features.notifications.tables import (
     LANES,
     SUBSCRIBED,
@@ -26,7 +26,6 @@ from comptoir.features.notifications.tables import (
     rows_of,
     subscription_statements,
 )
-from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query, Steps
 from comptoir.store.store import Store
 from comptoir.store.unit import UnitOfWork
@@ -68,13 +67,34 @@ class Subscription(msgspec.Struct, frozen=True):
         return f"{self.resource} to {urlsplit(self.url).hostname}"
 
 
-class Tally(msgspec.Struct, frozen=True):
-    """A summary of changes: how many, the last one's number and time, and the deletions."""
+LEASE_SECONDS = 30
+"""The time for which a process may attempt a delivery; the post must take less."""
 
-    count: int
-    number: int
-    at: str
-    deletions: int
+
+class DeliveryCursor(msgspec.Struct, frozen=True):
+    """A row of the table `lanes`, which documents its columns."""
+
+    subscription: str
+    lane: int
+    cursor: int
+    tries: int = 0
+    due_at: int = 0
+    holder: str = ""
+    leased_until: int = 0
+
+    def leased(self, holder: str, real_now: float) -> "DeliveryCursor":
+        """This lane, whose last lease has ended, leased to a process."""
+        until = math.ceil(real_now) + LEASE_SECONDS
+        return msgspec.structs.replace(self, holder=holder, leased_until=until)
+
+    def free(self, cursor: int, tries: int = 0, due_at: float = 0) -> "DeliveryCursor":
+        """This leased lane after an attempt, the next one of which may begin at a time."""
+        return DeliveryCursor(self.subscription, self.lane, cursor, tries, math.ceil(due_at))
+
+    @property
+    def was_attempted(self) -> bool:
+        """Whether an earlier attempt to deliver the changes after the cursor has ended."""
+        return self.due_at > 0
 
 
 class Leased(msgspec.Struct, frozen=True):
@@ -143,7 +163,7 @@ class Subscriptions:
 
     async def of_company(self, company_id: str) -> list[Subscription]:
         """The subscriptions of a company, in the order of their creation."""
-        rows = await self._rows(self._of_company(company_id))
+        rows = await self._store.rows(self._of_company(company_id))
         return [Subscription(*row) for row in rows]  # type: ignore[arg-type]
 
     async def everywhere(self) -> list[Subscription]:
@@ -220,13 +240,14 @@ class Subscriptions:
         width = len(Subscription.__struct_fields__)
         return [
             (Subscription(*row[:width]), DeliveryCursor(*row[width:]))  # type: ignore[arg-type]
-            for row in await self._rows(query)
+            for row in await self._store.rows(query)
         ]
 
     async def undelivered(self, company_id: str) -> list[str]:
         """When the first change was made that each subscription of a company was not sent yet."""
         return [
-            str(at) for (at,) in await self._rows(self._statements.undelivered.query(company_id))
+            str(at)
+            for (at,) in await self._store.rows(self._statements.undelivered.query(company_id))
         ]
 
     async def lease(
@@ -237,8 +258,8 @@ class Subscriptions:
         def work(unit: UnitOfWork) -> Steps[Leased]:
             leased: list[DeliveryCursor] = []
             for lane in lanes:
-                taken = lane.leased(holder, real_now)
-                if taken is not None and (yield from self._is_stored(company_id, lane)):
+                if (yield from self._is_stored(company_id, lane)):
+                    taken = lane.leased(holder, real_now)
                     yield self._set_lane(company_id, taken)
                     leased.append(taken)
             return Leased(leased, unit.ledger.number)
@@ -267,14 +288,16 @@ class Subscriptions:
 
         return await self._store.transact(company_id, work)
 
-    async def tally(self, company_id: str, entity_set: EntitySet, since: int, until: int) -> Tally:
-        """A summary of the changes of one set after the number `since` and up to `until`."""
-        query = self._statements.tally.query(company_id, entity_set.name, since, until)
-        (row,) = await self._rows(query)
-        return Tally(*row)  # type: ignore[arg-type]
+    async def tally(
+        self, company_id: str, entity_set: EntitySet, since: int, until: int
+    ) -> tuple[str, int]:
+        """The last time and the deletions of a set's changes after `since` and up to `until`.
 
-    async def _rows(self, query: Query) -> list[Row]:
-        return await self._store.rows(query)
+        Both are numbers of changes; the time is blank without any.
+        """
+        query = self._statements.tally.query(company_id, entity_set.name, since, until)
+        ((last, deletions),) = await self._store.rows(query)
+        return str(last), int(deletions)
 
     def _stored(self, subscription_id: str) -> Steps[Subscription | None]:
         company_id = _company_in(subscription_id)

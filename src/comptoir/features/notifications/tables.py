@@ -4,6 +4,7 @@ The lock of the company's row guards each change: a unit of work reads a row, de
 it. Docstrings of prepared statements end with the values to bind, in order.
 """
 
+from dataclasses import dataclass
 from functools import cache
 
 import sqlalchemy as sa
@@ -48,87 +49,71 @@ _DELETE = constant_text("delete")
 """The verb of the change log."""
 
 
+@dataclass(frozen=True)
 class SubscriptionStatements:
     """The frequent statements. A row has the columns of its table in order, without the company."""
 
-    def __init__(self, statements: Statements) -> None:
-        self._tables = statements.tables
-        self._dialect = statements.compiler
+    waiting: Prepared
+    """The rows of subscriptions and of their lanes that nobody delivers now, and that have ended,
+    or have changes after the cursor and may try, in the order of their creation: company, time of
+    the profile, time of the processes."""
 
-        self.waiting = self._waiting()
-        """The rows of subscriptions and of their lanes that nobody delivers now, and that have
-        ended, or have changes after the cursor and may try, in the order of their creation:
-        company, time of the profile, time of the processes."""
+    undelivered: Prepared
+    """The time of the first change after the cursor of each lane that has such changes: company."""
 
-        self.undelivered = self._undelivered()
-        """The time of the first change after the cursor of each lane that has such changes:
-        company."""
-
-        self.tally = self._tally()
-        """The number of changes of a set, the last one's number and time, and the deletions among
-        them: company, entity set, number before the first, number of the last."""
-
-    def _waiting(self) -> Prepared:
-        companies, subscriptions, lanes = self._tables.companies, SUBSCRIPTIONS, LANES
-        has_ended = subscriptions.c.expires_at <= named("now")
-        may_try = sa.and_(
-            lanes.c.cursor < companies.c.change_number, lanes.c.due_at <= named("now")
-        )
-        statement = (
-            sa.select(*_others(subscriptions), *_others(lanes))
-            .select_from(companies)
-            .join(subscriptions, of_company(subscriptions))
-            .join(lanes, sa.and_(of_company(lanes), lanes.c.subscription == subscriptions.c.id))
-            .where(
-                of_company(companies),
-                lanes.c.leased_until <= named("real_now"),
-                sa.or_(has_ended, may_try),
-            )
-            .order_by(subscriptions.c.created_at, subscriptions.c.id)
-        )
-        return prepare(statement, self._dialect, (COMPANY, "now", "real_now"))
-
-    def _undelivered(self) -> Prepared:
-        subscriptions, lanes, changes = SUBSCRIPTIONS, LANES, self._tables.changes
-        statement = (
-            sa.select(sa.func.min(changes.c["at"]))
-            .select_from(subscriptions)
-            .join(lanes, sa.and_(of_company(lanes), lanes.c.subscription == subscriptions.c.id))
-            .join(
-                changes,
-                sa.and_(
-                    of_company(changes),
-                    changes.c.number > lanes.c.cursor,
-                    changes.c.entity_set == subscriptions.c["sets"],
-                ),
-            )
-            .where(of_company(subscriptions))
-            .group_by(lanes.c.subscription)
-        )
-        return prepare(statement, self._dialect, (COMPANY,))
-
-    def _tally(self) -> Prepared:
-        changes = self._tables.changes
-        deletion = sa.case((changes.c.verb == _DELETE, constant(1)), else_=constant(0))
-        statement = sa.select(
-            sa.func.count(),
-            sa.func.coalesce(sa.func.max(changes.c.number), constant(0)),
-            # the time never falls as numbers rise
-            sa.func.coalesce(sa.func.max(changes.c["at"]), constant_text("")),
-            sa.func.coalesce(sa.func.sum(deletion), constant(0)),
-        ).where(
-            of_company(changes),
-            changes.c.entity_set == named("entity_set"),
-            changes.c.number > named("since"),
-            changes.c.number <= named("until"),
-        )
-        return prepare(statement, self._dialect, (COMPANY, "entity_set", "since", "until"))
+    tally: Prepared
+    """The time of the last of a set's changes, blank without any, and the number of deletions:
+    company, entity set, number before the first, number of the last."""
 
 
 @cache
 def subscription_statements(statements: Statements) -> SubscriptionStatements:
     """The statements in the dialect of a store, compiled once for all stores of a process."""
-    return SubscriptionStatements(statements)
+    companies, changes = statements.tables.companies, statements.tables.changes
+    of_lane = sa.and_(of_company(LANES), LANES.c.subscription == SUBSCRIPTIONS.c.id)
+    may_try = sa.and_(LANES.c.cursor < companies.c.change_number, LANES.c.due_at <= named("now"))
+    waiting = (
+        sa.select(*_others(SUBSCRIPTIONS), *_others(LANES))
+        .select_from(companies)
+        .join(SUBSCRIPTIONS, of_company(SUBSCRIPTIONS))
+        .join(LANES, of_lane)
+        .where(
+            of_company(companies),
+            LANES.c.leased_until <= named("real_now"),
+            sa.or_(SUBSCRIPTIONS.c.expires_at <= named("now"), may_try),
+        )
+        .order_by(SUBSCRIPTIONS.c.created_at, SUBSCRIPTIONS.c.id)
+    )
+    is_undelivered = sa.and_(
+        of_company(changes),
+        changes.c.number > LANES.c.cursor,
+        changes.c.entity_set == SUBSCRIPTIONS.c["sets"],
+    )
+    undelivered = (
+        sa.select(sa.func.min(changes.c["at"]))
+        .select_from(SUBSCRIPTIONS)
+        .join(LANES, of_lane)
+        .join(changes, is_undelivered)
+        .where(of_company(SUBSCRIPTIONS))
+        .group_by(LANES.c.subscription)
+    )
+    deletion = sa.case((changes.c.verb == _DELETE, constant(1)), else_=constant(0))
+    tally = sa.select(
+        # the time never falls as numbers rise
+        sa.func.coalesce(sa.func.max(changes.c["at"]), constant_text("")),
+        sa.func.coalesce(sa.func.sum(deletion), constant(0)),
+    ).where(
+        of_company(changes),
+        changes.c.entity_set == named("entity_set"),
+        changes.c.number > named("since"),
+        changes.c.number <= named("until"),
+    )
+    dialect = statements.compiler
+    return SubscriptionStatements(
+        prepare(waiting, dialect, (COMPANY, "now", "real_now")),
+        prepare(undelivered, dialect, (COMPANY,)),
+        prepare(tally, dialect, (COMPANY, "entity_set", "since", "until")),
+    )
 
 
 def rows_of(table: sa.Table, *key: Stored) -> sa.Select[*tuple[str | int, ...]]:

@@ -12,7 +12,7 @@ from comptoir.cli.options import (
     PATH,
     checked,
     option_or_variable,
-    setting_option,
+    setting_options,
     settings_options,
 )
 from comptoir.cli.runner import (
@@ -276,7 +276,7 @@ def _prepare(folder: Path, form: DumpFormat, stored: Sequence[EntitySet]) -> Non
 @option_or_variable(
     "--restart", is_flag=True, help="Drop an unfinished copy in the target, and start again."
 )
-@setting_option("config")
+@setting_options()
 def copy(
     source: str, target: str, wanted: Sequence[str] | None, restart: bool, config: str | None
 ) -> None:

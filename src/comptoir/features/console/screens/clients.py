@@ -79,10 +79,9 @@ async def add(visit: Visit) -> Answer:
     terms = _terms(form)
     days = form.read("days", _days) if form.has("secret", "yes") else None
     if name is not None and not form.errors:
-        secret, text = (None, "") if days is None else secret_for(days)
-        client = new_client(name, [] if secret is None else [secret], **terms)
+        client, secret = new_client(name, days, **terms)
         if await form.accepts("name", visit.backend.control.add_client(client, visit.actor)):
-            return _secret_page(visit, client, text)
+            return _secret_page(visit, client, secret)
     return await _new_page(visit, form)
 
 
