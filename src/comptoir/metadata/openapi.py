@@ -10,6 +10,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model, Property
 from comptoir.edm.numbers import SCALE, WHOLE_DIGITS
 from comptoir.edm.types import JsonSchema
+from comptoir.errors.messages import filled
 from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.csdl import JSON as CSDL_JSON
 from comptoir.metadata.csdl import XML as CSDL_XML
@@ -33,21 +34,8 @@ from comptoir.metadata.openapi_schemas import (
     Kind,
     reference,
     schemas,
+    shared,
 )
-
-_ABOUT = f"""\
-Business records over HTTP and JSON: an OData 4.01 API, described for clients without OData.
-
-Records have an ETag, `@odata.etag`. Send it as `If-Match` to update or delete a record.
-Properties are never null: `""`, `0`, `false`, `0001-01-01` and the all-zero Guid are empty values.
-Text must not contain NUL characters or unpaired surrogates. All errors have the same form and
-stable codes. `$metadata` has the capabilities of each entity set.
-
-Decimals have up to {WHOLE_DIGITS} digits before the decimal point and {SCALE} after it. They are
-JSON numbers, or strings if the media type has `IEEE754Compatible=true`. Double a quote in a key,
-and percent-encode special characters: `unitsOfMeasureExt('1%2F2''')`.
-"""
-
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -62,6 +50,8 @@ def openapi_document(model: Model, settings: Settings, capabilities: Capabilitie
     base_url = settings.base_url
     profile = settings.behaviour
     errors = ErrorResponses(profile)
+    about = str(shared()["texts"]["about"]["description"])
+    about = filled(about, {"whole_digits": WHOLE_DIGITS, "scale": SCALE})
     operations = Operations(capabilities, profile, errors)
     here = {"url": urlsplit(base_url).path, "description": "The host of this document."}
     relative = [] if settings.admin_port else [here]
@@ -71,7 +61,7 @@ def openapi_document(model: Model, settings: Settings, capabilities: Capabilitie
             "info": {
                 "title": "Comptoir",
                 "version": __version__,
-                "description": _ABOUT + _other_names(model.aliases),
+                "description": about + _other_names(model.aliases),
                 "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
             },
             "servers": [{"url": base_url, "description": "The configured address."}, *relative],

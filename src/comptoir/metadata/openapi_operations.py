@@ -1,11 +1,11 @@
 """The operations of OpenAPI, with the parameters and responses that they share."""
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet
 from comptoir.edm.types import STREAM, JsonSchema
+from comptoir.errors.messages import filled
 from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.openapi_schemas import (
     CREATE,
@@ -16,23 +16,12 @@ from comptoir.metadata.openapi_schemas import (
     ErrorResponses,
     Kind,
     reference,
+    shared,
 )
 from comptoir.profiles.record import Profile
 
-_EXPRESSIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "filter": "A condition: `displayName eq 'A' and not privacyBlocked`.",
-        "orderby": "The order: `city, displayName desc`.",
-        "select": "The properties to return: `id,displayName`.",
-        "expand": "The related records to include: `people($top=3)`.",
-        "search": 'Words to search for: `chair OR "office desk" NOT red`.',
-        "compute": "Computed properties: `unitPrice mul quantity as total`.",
-        "apply": "Aggregation, before the other options: `groupby((city),aggregate($count as n))`.",
-    }
-)
-"""The query options whose value is an expression, with an example of each."""
-
-PAGE_OPTIONS = (*(f"${name}" for name in _EXPRESSIONS), "$top", "$skip", "$count", "$format")
+_EXPRESSIONS = ("$filter", "$orderby", "$select", "$expand", "$search", "$compute", "$apply")
+PAGE_OPTIONS = (*_EXPRESSIONS, "$top", "$skip", "$count", "$format")
 _OF_RECORDS = ("$select", "$expand", "$compute", "$apply")
 REFERENCE_OPTIONS = tuple(each for each in PAGE_OPTIONS if each not in _OF_RECORDS)
 RECORD_OPTIONS = ("$select", "$expand", "$compute", "$format")
@@ -42,15 +31,10 @@ PREFER_PAGE, PREFER_RETURN = "Prefer-page", "Prefer-return"
 IF_MATCH, IF_MATCH_OPTIONAL = "If-Match", "If-Match-optional"
 IF_NONE_MATCH, IF_NONE = "If-None-Match", "If-None-Match-any"
 MAX_VERSION = "OData-MaxVersion"
-INTENT, TOKEN = ACCESS = ("Data-Access-Intent", "Consistency-Token")
-REQUEST_ID, FIRST_SENT = REPEATABLE = ("Repeatability-Request-ID", "Repeatability-First-Sent")
+ACCESS = ("Data-Access-Intent", "Consistency-Token")
+REPEATABLE = ("Repeatability-Request-ID", "Repeatability-First-Sent")
 
-_STRING: JsonSchema = {"type": "string"}
-
-_TAG_PATTERN = r'(W/)?"[!#-~\u0080-\u00ff]*"'
-_TAGS_PATTERN = rf"^(\*|{_TAG_PATTERN}( *, *{_TAG_PATTERN})*)$"
-_CONSISTENCY = r"^[0-9a-f]{1,32}\.[0-9]{1,18}$"
-_DATE_PATTERN = r"^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$"
+_TRACKING = " `odata.track-changes`: a link to later changes."
 
 
 def parameter(name: str) -> JsonSchema:
@@ -64,62 +48,21 @@ def parameters(settings: Settings, capabilities: Capabilities) -> Mapping[str, J
     `$skiptoken` and `$deltatoken` are not listed, because clients only follow links with them.
     """
     rules = settings.behaviour.writes
-    number: JsonSchema = {"type": "integer", "minimum": 0}
-    tags: JsonSchema = {"type": "string", "pattern": _TAGS_PATTERN}
-    pages = (
-        f"`odata.maxpagesize=N`: the most records of a page, {settings.page_size:,} by default and "
-        f"up to {settings.max_page_size:,}."
-    )
-    if capabilities.tracks_changes:
-        pages += " `odata.track-changes`: a link to later changes."
-    found = {
-        # the format lets generators recognize an expression
-        name: _option(f"${name}", text, {"type": "string", "format": f"odata-{name}"})
-        for name, text in _EXPRESSIONS.items()
-        if f"${name}" not in capabilities.unsupported
+    facts = {
+        "page_size": f"{settings.page_size:,}",
+        "max_page_size": f"{settings.max_page_size:,}",
+        "tracking": _TRACKING if capabilities.tracks_changes else "",
+        "short_by": rules.short_by,
     }
-    found["top"] = _option("$top", "The most records to return.", number)
-    found["skip"] = _option("$skip", "The number of records to skip.", number)
-    text = "Whether to return the number of all matching records."
-    found["count"] = _option("$count", text, {"type": "boolean"})
-    text = "The media type, instead of `Accept`."
-    found["format"] = _option("$format", text, {"type": "string", "minLength": 1})
-    text = "The record's `@odata.etag`, a list of ETags, or `*`."
-    found[IF_MATCH] = {**_header("If-Match", text, tags), "required": True}
-    if rules.if_none_match:
-        text = "The record's `@odata.etag`; required to replace it."
-    found[IF_MATCH_OPTIONAL] = _header("If-Match", text, tags)
-    text = "A known ETag: the response is 304 if the record still has it."
-    found[IF_NONE_MATCH] = _header("If-None-Match", text, tags)
-    if rules.if_none_match:
-        text = "`*`: the record must not exist yet."
-        found[IF_NONE] = _header("If-None-Match", text, _one_of("*"))
-    found[PREFER_PAGE] = _header("Prefer", pages)
-    text = f"`{rules.short_by}`: status 204 without the record."
-    found[PREFER_RETURN] = _header("Prefer", text)
-    text = "The highest OData version that the client supports. Operations 7 and 9 depend on it."
-    found[MAX_VERSION] = _header(MAX_VERSION, text, _one_of("4.0", "4.01"))
-    text = "`ReadOnly`: a replica may serve the read in its current state."
-    found[INTENT] = _header(INTENT, text, _one_of("ReadOnly", "ReadWrite"))
-    text = "The token of a write: a replica may serve the read if it has applied the write."
-    found[TOKEN] = _header(TOKEN, text, {"type": "string", "pattern": _CONSISTENCY})
-    text = "An id of the request: if the request is sent again with it, it runs only once."
-    found[REQUEST_ID] = _header(REQUEST_ID, text, {"type": "string", "format": "uuid"})
-    text = "The time at which the request was first sent, as an HTTP date; required with the id."
-    found[FIRST_SENT] = _header(FIRST_SENT, text, {"type": "string", "pattern": _DATE_PATTERN})
+    found = {
+        name: {**each, "description": filled(str(each["description"]), facts)}
+        for name, each in shared()["parameters"].items()
+        if each["name"] not in capabilities.unsupported
+    }
+    if not rules.if_none_match:
+        del found[IF_NONE]
+        found[IF_MATCH_OPTIONAL]["description"] = found[IF_MATCH]["description"]
     return found
-
-
-def _one_of(*values: str) -> JsonSchema:
-    return {"type": "string", "enum": values}
-
-
-def _option(name: str, description: str, schema: JsonSchema) -> JsonSchema:
-    return {"name": name, "in": "query", "description": description, "schema": schema}
-
-
-def _header(name: str, description: str, schema: JsonSchema = _STRING) -> JsonSchema:
-    return {"name": name, "in": "header", "description": description, "schema": schema}
 
 
 JSON = "application/json"
@@ -153,19 +96,8 @@ def security_schemes(capabilities: Capabilities) -> JsonSchema:
         capabilities.write_scope: "Create, update and delete records.",
     }
     flow = {"tokenUrl": capabilities.token_url, "scopes": scopes}
-    return {
-        _OAUTH2: {
-            "type": "oauth2",
-            "description": "A client with its secret, from `comptoir client add`.",
-            "flows": {"clientCredentials": flow},
-        },
-        _BEARER: {
-            "type": "http",
-            "scheme": "bearer",
-            "bearerFormat": "JWT",
-            "description": "A token, such as from `comptoir token`.",
-        },
-    }
+    schemes = shared()["securitySchemes"]
+    return {**schemes, _OAUTH2: {**schemes[_OAUTH2], "flows": {"clientCredentials": flow}}}
 
 
 class Operations:

@@ -1,7 +1,10 @@
 """The schemas of records, pages, batches and errors in OpenAPI (JSON Schema 2020-12)."""
 
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from itertools import groupby
 from types import MappingProxyType
 from typing import Literal
@@ -34,39 +37,20 @@ ERROR, SERVICE, BATCH, BATCH_RESPONSE = "error", "service", "batch", "batch-answ
 PARTS, PARTS_RESPONSE = "batch-parts", "batch-parts-answer"
 REFERENCE, REFERENCES = "reference", "references"
 
-_MULTIPART_REQUEST = "Requests as parts, between lines of the boundary that `Content-Type` names."
-_REQUEST_EXAMPLE = """\
---batch_1
-Content-Type: application/http
-
-GET companies HTTP/1.1
-Accept: application/json
-
-
---batch_1--
-""".replace("\n", "\r\n")
-_MULTIPART_RESPONSE = "A response to each request, as parts between lines of a boundary."
-_RESPONSE_EXAMPLE = """\
---batch_1
-Content-Type: application/http
-
-HTTP/1.1 200 OK
-Content-Type: application/json;odata.metadata=minimal
-OData-Version: 4.0
-
-{"value":[]}
---batch_1--
-""".replace("\n", "\r\n")
-"""A batch in multipart/mixed is text, because OpenAPI cannot describe requests as parts."""
 _EXPANDED = " Only with `$expand`."
 
-_TEXT: JsonSchema = {"type": "string"}
 _NEW_RELATED: JsonSchema = {
     "type": "array",
     "items": {"type": "object"},
     "description": "Related records to create, without the properties that relate them.",
 }
 _ADDRESS: JsonSchema = {"type": "string", "format": "uri"}
+
+
+@cache
+def shared() -> Mapping[str, Mapping[str, Mapping[str, object]]]:
+    """The parts of the document that do not depend on the model, as `components` has them."""
+    return tomllib.loads(files(__name__.rpartition(".")[0]).joinpath("openapi.toml").read_text())
 
 
 def reference(name: str) -> JsonSchema:
@@ -84,7 +68,7 @@ def schemas(model: Model, capabilities: Capabilities) -> Mapping[str, JsonSchema
         if not each.read_only:
             found[f"{name}{CREATE}"] = _create(model, each, capabilities)
             found[f"{name}{UPDATE}"] = _update(each)
-    return {**found, **_service_schemas()}
+    return {**found, **shared()["schemas"]}
 
 
 def _record(model: Model, entity_set: EntitySet) -> JsonSchema:
@@ -196,61 +180,6 @@ def _annotations(declared: Property) -> JsonSchema:
     if declared.suggested:
         documentation["examples"] = list(declared.suggested)
     return documentation
-
-
-def _service_schemas() -> Mapping[str, JsonSchema]:
-    shared: Mapping[str, JsonSchema] = {
-        "code": {"type": "string", "description": "A stable code; the reference lists all codes."},
-        "message": {"type": "string", "description": "What is wrong, where, and what to do."},
-        "target": {"type": "string", "description": "The property, query option or header."},
-    }
-    detail = _object(shared, "code", "message")
-    details = {"type": "array", "items": detail, "description": "All errors, if there are several."}
-    error = _object({**shared, "details": details}, "code", "message")
-    headers = {"type": "object", "additionalProperties": _TEXT}
-    sets = {"type": "object", "properties": {"name": _TEXT, "kind": _TEXT, "url": _TEXT}}
-    part = {
-        "id": _TEXT,
-        "method": {"type": "string", "enum": ["GET", "POST", "PATCH", "PUT", "DELETE"]},
-        "url": {"type": "string", "description": "Absolute, or relative to the service root."},
-        "headers": headers,
-        "body": {},
-        "atomicityGroup": {
-            "type": "string",
-            "description": "The requests of a group succeed or fail together.",
-        },
-        "dependsOn": {"type": "array", "items": _TEXT},
-        "if": _TEXT,
-    }
-    response = {"id": _TEXT, "status": {"type": "integer"}, "headers": headers, "body": {}}
-    address = {"type": "object", "properties": {"@odata.id": _TEXT}}
-    return {
-        REFERENCE: address,
-        REFERENCES: _list_object("value", address),
-        ERROR: _object({"error": error}, "error"),
-        SERVICE: _list_object("value", sets),
-        BATCH: _closed(_list_object("requests", _closed(_object(part, "id", "method", "url")))),
-        BATCH_RESPONSE: _list_object("responses", _object(response, "status")),
-        PARTS: {**_TEXT, "description": _MULTIPART_REQUEST, "examples": [_REQUEST_EXAMPLE]},
-        PARTS_RESPONSE: {
-            **_TEXT,
-            "description": _MULTIPART_RESPONSE,
-            "examples": [_RESPONSE_EXAMPLE],
-        },
-    }
-
-
-def _list_object(name: str, item: JsonSchema) -> JsonSchema:
-    return _object({name: {"type": "array", "items": item}}, name)
-
-
-def _object(properties: Mapping[str, JsonSchema], *required: str) -> JsonSchema:
-    return {"type": "object", "required": list(required), "properties": properties}
-
-
-def _closed(schema: JsonSchema) -> JsonSchema:
-    """The schema of an object without other members."""
-    return {**schema, "additionalProperties": False}
 
 
 Kind = Literal["read", "page", "write"]
