@@ -5,9 +5,9 @@ from comptoir.catalog.options import FieldOptions, NamedOptions, TableOptions
 from comptoir.catalog.source import Path
 from comptoir.edm.types import TEXT_LENGTH
 from comptoir.errors import operator_rows as problems
-from comptoir.profiles.record import Enumeration, EnumMember, FieldRule, Relation, TableRule, Values
+from comptoir.profiles.record import FieldRule, Relation, TableRule, Values
 
-_SOURCE = "microsoft/BCApps src/Layers/W1/BaseApp/{}.{}.al"
+_SOURCE = "microsoft/BCApps src/Layers/W1/BaseApp/{}.Table.al"
 
 
 class TableBuilder:
@@ -48,7 +48,7 @@ class TableBuilder:
         return TableRule(
             options.table,
             options.caption,
-            _SOURCE.format(options.source, "Table"),
+            _SOURCE.format(options.source),
             {
                 field: self._field((*path, "properties", field), name, field, given)
                 for field, given in fields.items()
@@ -58,24 +58,19 @@ class TableBuilder:
         )
 
     def _field(self, path: Path, set_name: str, name: str, options: FieldOptions) -> FieldRule:
-        enumeration = None
-        if options.enum:
-            if options.enum not in self._declared.enums:
-                self._declared.source.unknown(
-                    path, "enumeration", options.enum, list(self._declared.enums)
-                )
-            else:
-                enumeration = self._enumeration(options.enum)
+        enums = self._declared.enums
+        members: tuple[tuple[str, str], ...] = ()
+        if options.enum in enums:
+            members = tuple(enums[options.enum].captioned)
+        elif options.enum:
+            self._declared.source.unknown(path, "enumeration", options.enum, list(enums))
         self._check_narrowed(path, set_name, name, options)
-        relations = (
-            () if options.names is None else (self._relation(path, set_name, options.names),)
-        )
         return FieldRule(
             options.caption,
             options.length,
             code=options.code,
-            enumeration=enumeration,
-            relations=relations,
+            members=members,
+            relation=self._relation(path, set_name, options.names),
             mandatory=options.required,
             rule=options.form,
             confidence="ours" if options.ours else "code",
@@ -91,12 +86,9 @@ class TableBuilder:
         if declared.type.partition("(")[0] != "String" or (options.length or 0) > most:
             self._declared.source.fault(path, problems.NOT_NARROWER(name=name, type=declared.type))
 
-    def _enumeration(self, name: str) -> Enumeration:
-        options = self._declared.enums[name]
-        source = _SOURCE.format(options.source, "Enum")
-        return Enumeration(source, tuple(EnumMember(*each) for each in options.captioned))
-
-    def _relation(self, path: Path, set_name: str, options: NamedOptions) -> Relation:
+    def _relation(self, path: Path, set_name: str, options: NamedOptions | None) -> Relation | None:
+        if options is None:
+            return None
         if self._declared.has_set(path, options.set):
             self._declared.known(path, options.set, [options.by, *options.only])
         self._declared.known(path, set_name, options.when)
