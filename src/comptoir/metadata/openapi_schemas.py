@@ -1,13 +1,14 @@
 """The schemas of records, pages, batches and errors in OpenAPI (JSON Schema 2020-12)."""
 
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
 from types import MappingProxyType
 from typing import Literal
+
+import msgspec
 
 from comptoir.edm.model import EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import JsonSchema, Text
@@ -33,10 +34,6 @@ from comptoir.profiles.record import Profile, ResponseOverride
 CREATE, UPDATE, PAGE = "-create", "-update", "-page"
 """The endings of the names of an entity type's other schemas."""
 
-ERROR, SERVICE, BATCH, BATCH_RESPONSE = "error", "service", "batch", "batch-answer"
-PARTS, PARTS_RESPONSE = "batch-parts", "batch-parts-answer"
-REFERENCE, REFERENCES = "reference", "references"
-
 _EXPANDED = " Only with `$expand`."
 
 _NEW_RELATED: JsonSchema = {
@@ -47,10 +44,45 @@ _NEW_RELATED: JsonSchema = {
 _ADDRESS: JsonSchema = {"type": "string", "format": "uri"}
 
 
+Kind = Literal["read", "page", "write"]
+"""The kind of an operation: it reads, reads a page, or writes."""
+
+
+class Response(msgspec.Struct, frozen=True):
+    """A response, with the names of its headers."""
+
+    description: str
+    headers: Sequence[str] = ()
+    content: Mapping[str, object] = {}
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """An operation, with the names of its parameters."""
+
+    summary: str
+    responses: Mapping[str, Response]
+    parameters: Sequence[str] = ()
+    kind: Kind = "read"
+    description: str = ""
+    requestBody: Mapping[str, object] = {}  # noqa: N815 - the name in OpenAPI
+
+
+class Shared(msgspec.Struct, frozen=True):
+    """The parts of the document that do not depend on the model, from `openapi.toml`."""
+
+    about: str
+    parameters: Mapping[str, dict[str, object]]
+    securitySchemes: Mapping[str, dict[str, object]]  # noqa: N815 - the name in OpenAPI
+    schemas: Mapping[str, JsonSchema]
+    headers: Mapping[str, str]
+    operations: Mapping[str, Operation]
+
+
 @cache
-def shared() -> Mapping[str, Mapping[str, Mapping[str, object]]]:
-    """The parts of the document that do not depend on the model, as `components` has them."""
-    return tomllib.loads(files(__name__.rpartition(".")[0]).joinpath("openapi.toml").read_text())
+def shared() -> Shared:
+    """The parts of the document that do not depend on the model."""
+    folder = files(__name__.rpartition(".")[0])
+    return msgspec.toml.decode(folder.joinpath("openapi.toml").read_bytes(), type=Shared)
 
 
 def reference(name: str) -> JsonSchema:
@@ -68,7 +100,7 @@ def schemas(model: Model, capabilities: Capabilities) -> Mapping[str, JsonSchema
         if not each.read_only:
             found[f"{name}{CREATE}"] = _create(model, each, capabilities)
             found[f"{name}{UPDATE}"] = _update(each)
-    return {**found, **shared()["schemas"]}
+    return {**found, **shared().schemas}
 
 
 def _record(model: Model, entity_set: EntitySet) -> JsonSchema:
@@ -182,9 +214,6 @@ def _annotations(declared: Property) -> JsonSchema:
     return documentation
 
 
-Kind = Literal["read", "page", "write"]
-"""The kind of an operation: it reads, reads a page, or writes."""
-
 _WRITE_ONLY = {
     each.status
     for each in (
@@ -281,7 +310,7 @@ def _occurs(error: ErrorType, profile: Profile) -> bool:
 
 def _response(status: int, rows: list[_Row]) -> JsonSchema:
     codes = {"properties": {"code": {"enum": list(dict.fromkeys(each.code for each in rows))}}}
-    schema = {"allOf": [reference(ERROR), {"properties": {"error": codes}}]}
+    schema = {"allOf": [reference("error"), {"properties": {"error": codes}}]}
     description = "\n".join(f"- `{each.code}`: {each.text}" for each in rows)
     response = {"description": description, "content": {"application/json": {"schema": schema}}}
     if status not in _HEADERS:
