@@ -123,7 +123,7 @@ def _shown(name: str, shown: ShownProperty, forms: ValueForms) -> Property:
 
 def _references(table: TableRule, values: Values) -> Iterator[Reference]:
     for name, rule in table.fields.items():
-        if (each := rule.relation) is not None:
+        if values.relations and (each := rule.relation) is not None:
             caption = values.tables[each.entity_set].caption
             yield Reference(name, each.entity_set, each.named_by, caption, each.only, each.when)
 

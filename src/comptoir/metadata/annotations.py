@@ -3,7 +3,7 @@
 They announce the capabilities of each entity set and of the service.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -233,46 +233,46 @@ def _paths(names: Iterable[str]) -> tuple[PropertyPath, ...]:
     return tuple(PropertyPath(name) for name in names)
 
 
+def _properties(kind: str, names: Sequence[str]) -> Record:
+    """The member with the properties of a kind, if there are any."""
+    return {f"{kind}Properties": _paths(names)} if names else {}
+
+
 def _write_restrictions(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
     entity_type = entity_set.type
     if entity_set.read_only:
         return _NOT_WRITABLE
     permissions: Record = {"Permissions": _permissions(capabilities.write_scope)}
-    required = _paths(each.name for each in entity_type.required)
-    refused = _refused(entity_set, capabilities, creating=True)
-    fixed = _refused(entity_set, capabilities, creating=False)
     return {
         "Capabilities.InsertRestrictions": {
             "Insertable": True,
-            **({"RequiredProperties": required} if required else {}),
-            **({"NonInsertableProperties": refused} if refused else {}),
+            **_properties("Required", [each.name for each in entity_type.required]),
+            **_properties("NonInsertable", _refused(entity_set, capabilities, creating=True)),
             **permissions,
         },
         # UpdateMethod is omitted: clients then expect PATCH and may use PUT, and both are supported
         "Capabilities.UpdateRestrictions": {
             "Updatable": True,
             "Upsertable": False,
-            **({"NonUpdatableProperties": fixed} if fixed else {}),
+            **_properties("NonUpdatable", _refused(entity_set, capabilities, creating=False)),
             **permissions,
         },
         "Capabilities.DeleteRestrictions": {"Deletable": True, **permissions},
     }
 
 
-def _refused(
-    entity_set: EntitySet, capabilities: Capabilities, *, creating: bool
-) -> tuple[PropertyPath, ...]:
+def _refused(entity_set: EntitySet, capabilities: Capabilities, *, creating: bool) -> list[str]:
     """The properties that the body of a create or of an update must not have.
 
     Without `refuses_computed`, those that it may have without an effect are not listed, other than
     what only a create may set.
     """
-    return _paths(
+    return [
         each.name
         for each in entity_set.type.properties
         if not _settable(entity_set, each, creating=creating)
         and (capabilities.refuses_computed or each.kept_on_create or each.immutable)
-    )
+    ]
 
 
 def _settable(entity_set: EntitySet, declared: Property, *, creating: bool) -> bool:
@@ -284,36 +284,33 @@ def _settable(entity_set: EntitySet, declared: Property, *, creating: bool) -> b
 def _query_capabilities(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
     entity_type, filter_only = entity_set.type, entity_set.filter_only
     hidden = entity_type.unqueried
-    filtering: dict[str, Value] = {"Filterable": True, "RequiresFilter": False}
-    if not entity_set.per_company:
-        # a filter does not read the records of several companies
-        filtering["MaxLevels"] = 0
-    if hidden:
-        filtering["NonFilterableProperties"] = _paths(hidden)
-    if filter_only:
-        filtering["FilterExpressionRestrictions"] = tuple(
-            {"Property": PropertyPath(name), "AllowedExpressions": "SingleValue"}
-            for name in filter_only
-        )
-    sorting: dict[str, Value] = {"Sortable": True}
-    if hidden or filter_only:
-        sorting["NonSortableProperties"] = _paths((*hidden, *filter_only))
+    expressions: Value = tuple(
+        {"Property": PropertyPath(name), "AllowedExpressions": "SingleValue"}
+        for name in filter_only
+    )
     expandable = bool(entity_type.navigation) or not entity_set.per_company
-    expanding: dict[str, Value] = {"Expandable": expandable}
-    if expandable:
-        expanding["MaxLevels"] = capabilities.expand_levels
     is_tracked = entity_set.tracks_changes and capabilities.tracks_changes
-    tracking: dict[str, Value] = {"Supported": is_tracked}
-    if is_tracked:
-        tracking["FilterableProperties"] = _paths(entity_type.queried)
     unsupported = capabilities.unsupported
     aggregation: Annotations = {}
     if "$apply" not in unsupported:
         aggregation = {"Aggregation.ApplySupported": _aggregation(entity_set, capabilities)}
     return {
-        "Capabilities.FilterRestrictions": filtering,
-        "Capabilities.SortRestrictions": sorting,
-        "Capabilities.ExpandRestrictions": expanding,
+        "Capabilities.FilterRestrictions": {
+            "Filterable": True,
+            "RequiresFilter": False,
+            # a filter does not read the records of several companies
+            **({} if entity_set.per_company else {"MaxLevels": 0}),
+            **_properties("NonFilterable", hidden),
+            **({"FilterExpressionRestrictions": expressions} if filter_only else {}),
+        },
+        "Capabilities.SortRestrictions": {
+            "Sortable": True,
+            **_properties("NonSortable", (*hidden, *filter_only)),
+        },
+        "Capabilities.ExpandRestrictions": {
+            "Expandable": expandable,
+            **({"MaxLevels": capabilities.expand_levels} if expandable else {}),
+        },
         "Capabilities.SearchRestrictions": {"Searchable": "$search" not in unsupported},
         "Capabilities.CountRestrictions": {"Countable": True},
         "Capabilities.SelectSupport": {"Supported": True},
@@ -321,7 +318,10 @@ def _query_capabilities(entity_set: EntitySet, capabilities: Capabilities) -> An
         "Capabilities.SkipSupported": True,
         "Capabilities.ComputeSupported": "$compute" not in unsupported,
         "Capabilities.IndexableByKey": True,
-        "Capabilities.ChangeTracking": tracking,
+        "Capabilities.ChangeTracking": {
+            "Supported": is_tracked,
+            **_properties("Filterable", entity_type.queried if is_tracked else ()),
+        },
         **aggregation,
     }
 

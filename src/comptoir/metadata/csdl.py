@@ -44,6 +44,9 @@ _EDM = "http://docs.oasis-open.org/odata/ns/edm"
 _EDMX = "http://docs.oasis-open.org/odata/ns/edmx"
 _JSON_URLS = {name: f"{vocabulary_url(each)}.json" for name, each in VOCABULARIES.items()}
 
+_NO_ATTRIBUTES = {"$Type", "$Nullable", "$Collection", "$Key", "$NavigationPropertyBinding"}
+"""The members that are other attributes in XML, or elements."""
+
 _Object = dict[str, object]
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -355,32 +358,20 @@ def _add_element(parent: Xml.Element, element: _Element) -> None:
 
 def _attributes(element: _Element) -> Iterator[tuple[str, str]]:
     """The attributes of an element, whose defaults differ from those of CSDL JSON."""
-    members = element.members
+    kind, members = element.kind, element.members
     yield "Name", element.name
-    edm_type = members.get("$Type", TEXT.edm_name)
-    match element.kind:
-        case "Property":
-            yield "Type", f"{edm_type}"
-            if "$Nullable" not in members:
-                yield "Nullable", "false"
-            for name, value in members.items():
-                if name not in ("$Type", "$Nullable"):
-                    yield name[1:], value if isinstance(value, str) else _encode(value).decode()
-        case "NavigationProperty":
-            yield "Type", f"Collection({edm_type})" if "$Collection" in members else f"{edm_type}"
-            if "$Partner" in members:
-                yield "Partner", f"{members['$Partner']}"
-            if "$ContainsTarget" in members:
-                yield "ContainsTarget", "true"
-        case "Action":
-            yield "IsBound", "true"
-        case "Parameter":
-            yield "Type", f"{edm_type}"
-            yield "Nullable", "false"
-        case "EntitySet":
-            yield "EntityType", f"{edm_type}"
-            if "$IncludeInServiceDocument" in members:
-                yield "IncludeInServiceDocument", "false"
+    edm_type = f"{members.get('$Type', TEXT.edm_name)}"
+    if kind == "EntitySet":
+        yield "EntityType", edm_type
+    elif kind == "NavigationProperty" and "$Collection" in members:
+        yield "Type", f"Collection({edm_type})"
+    elif kind in ("Property", "NavigationProperty", "Parameter"):
+        yield "Type", edm_type
+    if kind in ("Property", "Parameter") and "$Nullable" not in members:
+        yield "Nullable", "false"
+    for name, value in members.items():
+        if name[0] == "$" and name not in _NO_ATTRIBUTES:
+            yield name[1:], value if isinstance(value, str) else _encode(value).decode()
 
 
 def _set_value(element: Xml.Element, value: Value) -> None:

@@ -12,7 +12,14 @@ from comptoir.edm.numbers import SCALE, WHOLE_DIGITS
 from comptoir.edm.types import JsonSchema
 from comptoir.errors.messages import filled
 from comptoir.metadata.annotations import Capabilities
-from comptoir.metadata.openapi_schemas import ErrorResponses, Operation, Response, schemas, shared
+from comptoir.metadata.openapi_schemas import (
+    ErrorResponses,
+    Operation,
+    Response,
+    schemas,
+    shared,
+    with_facts,
+)
 from comptoir.profiles.record import WriteRules
 
 _ACCESS = ("Data-Access-Intent", "Consistency-Token")
@@ -295,7 +302,7 @@ class _Paths:
         if found.description:
             operation["description"] = found.description
         if found.requestBody:
-            operation["requestBody"] = _filled(found.requestBody, facts)
+            operation["requestBody"] = with_facts(found.requestBody, facts)
         return operation
 
     def _response(self, response: Response, facts: Mapping[str, str]) -> JsonSchema:
@@ -307,19 +314,8 @@ class _Paths:
             texts = shared().headers
             found["headers"] = {n: {"description": texts[n], "schema": text} for n in headers}
         if response.content:
-            found["content"] = _filled(response.content, facts)
+            found["content"] = with_facts(response.content, facts)
         return found
-
-
-def _filled(part: object, facts: Mapping[str, str]) -> object:
-    """A part of the document with facts in its texts."""
-    if isinstance(part, str):
-        return filled(part, facts)
-    if isinstance(part, list):
-        return [_filled(each, facts) for each in part]
-    if isinstance(part, dict):
-        return {name: _filled(each, facts) for name, each in part.items()}
-    return part
 
 
 def _item(variables: Iterable[JsonSchema], operations: Mapping[str, JsonSchema]) -> JsonSchema:

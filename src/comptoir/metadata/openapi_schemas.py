@@ -12,6 +12,7 @@ import msgspec
 
 from comptoir.edm.model import EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import JsonSchema, Text
+from comptoir.errors.messages import filled
 from comptoir.errors.refusal import ErrorType
 from comptoir.errors.table import (
     BODY_TOO_LARGE,
@@ -74,6 +75,7 @@ class Shared(msgspec.Struct, frozen=True):
     parameters: Mapping[str, dict[str, object]]
     securitySchemes: Mapping[str, dict[str, object]]  # noqa: N815 - the name in OpenAPI
     schemas: Mapping[str, JsonSchema]
+    page: JsonSchema
     headers: Mapping[str, str]
     operations: Mapping[str, Operation]
 
@@ -83,6 +85,19 @@ def shared() -> Shared:
     """The parts of the document that do not depend on the model."""
     folder = files(__name__.rpartition(".")[0])
     return msgspec.toml.decode(folder.joinpath("openapi.toml").read_bytes(), type=Shared)
+
+
+def with_facts(part: JsonSchema, facts: Mapping[str, str]) -> JsonSchema:
+    """A part of the document, with facts in its texts in place of their names in braces."""
+    return {name: _filled(each, facts) for name, each in part.items()}
+
+
+def _filled(part: object, facts: Mapping[str, str]) -> object:
+    if isinstance(part, str):
+        return filled(part, facts)
+    if isinstance(part, list):
+        return [_filled(each, facts) for each in part]
+    return with_facts(part, facts) if isinstance(part, dict) else part
 
 
 def reference(name: str) -> JsonSchema:
@@ -139,24 +154,12 @@ def _related(model: Model, declared: NavigationProperty) -> JsonSchema:
 
 
 def _page(entity_set: EntitySet) -> JsonSchema:
-    page: JsonSchema = {
-        "type": "object",
-        "required": ["value"],
-        "properties": {
-            "@odata.context": _ADDRESS,
-            "@odata.count": {"type": "integer", "description": "With `$count=true`."},
-            "value": {"type": "array", "items": reference(entity_set.type.name)},
-            "@odata.nextLink": {
-                **_ADDRESS,
-                "description": "The link to the next page, if there is one.",
-            },
-            "@odata.deltaLink": {**_ADDRESS, "description": "The link to later changes."},
-        },
-    }
+    name = entity_set.type.name
+    page = with_facts(shared().page, {"type": name})
     if not entity_set.single_inline:
         return page
     text = "If one record matches and `$filter` is the only option, its properties are here too."
-    return {"description": text, "allOf": [page, reference(entity_set.type.name)]}
+    return {"description": text, "allOf": [page, reference(name)]}
 
 
 def _create(model: Model, entity_set: EntitySet, capabilities: Capabilities) -> JsonSchema:

@@ -62,21 +62,14 @@ class TableRule:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The tables by entity set, and other names of sets; none in the standard profile."""
+    """The tables by entity set, and other names of sets; none in the standard profile.
+
+    Without `relations`, a value may name a record that does not exist.
+    """
 
     tables: Mapping[str, TableRule] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
-
-    def without_relations(self) -> Self:
-        """The same tables, in which a value may name a record that does not exist."""
-        tables = {
-            name: replace(
-                table,
-                fields={each: replace(rule, relation=None) for each, rule in table.fields.items()},
-            )
-            for name, table in self.tables.items()
-        }
-        return replace(self, tables=tables)
+    relations: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +364,7 @@ class Profile:
         """The rules of tables that the profile obeys."""
         if self.tables == "ignored":
             return Values()
-        return tables if self.tables == "obeyed" else tables.without_relations()
+        return replace(tables, relations=self.tables == "obeyed")
 
     def without_interface_extensions(self) -> Self:
         """The same profile, without the interface's shapes that the other product lacks."""
