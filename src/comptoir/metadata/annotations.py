@@ -42,17 +42,8 @@ class Capabilities:
     edit_terms: bool
 
 
-VOCABULARIES: Mapping[str, str] = {
-    name: f"Org.OData.{name}.V1"
-    for name in (
-        "Core",
-        "Capabilities",
-        "Authorization",
-        "Aggregation",
-        "Repeatability",
-        "Validation",
-    )
-}
+_NAMES = ("Core", "Capabilities", "Authorization", "Aggregation", "Repeatability", "Validation")
+VOCABULARIES: Mapping[str, str] = {name: f"Org.OData.{name}.V1" for name in _NAMES}
 """The namespaces of the vocabularies of OASIS, by their short names."""
 
 
@@ -141,10 +132,15 @@ def edit_annotations(
     return {term: False, **({f"{term}OnCreate": True} if on_create else {})}
 
 
-def set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
-    """The capabilities of a set at its address."""
+def set_annotations(
+    entity_set: EntitySet, capabilities: Capabilities, *, at_root: bool
+) -> Annotations:
+    """The capabilities of a set at its address, which may begin at the root of the document."""
     read_only = AnnotatedMember("Core.Permission", "Read")
+    has_tags = at_root and entity_set.if_match and not entity_set.read_only
     return {
+        # empty, because ETags are not computed from properties
+        **({"Core.OptimisticConcurrency": ()} if has_tags else {}),
         **({"Core.Permissions": read_only} if entity_set.read_only else {}),
         "Capabilities.ReadRestrictions": {
             "Readable": True,
@@ -153,15 +149,6 @@ def set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annota
         **_write_restrictions(entity_set, capabilities),
         **_query_capabilities(entity_set, capabilities),
     }
-
-
-def root_set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
-    """The annotations of a set that is addressed from the root of the document."""
-    found = set_annotations(entity_set, capabilities)
-    if entity_set.read_only or not entity_set.if_match:
-        return found
-    # empty, because ETags are not computed from properties
-    return {"Core.OptimisticConcurrency": (), **found}
 
 
 def unreadable_set_annotations(where: str) -> Annotations:

@@ -27,7 +27,6 @@ from comptoir.metadata.annotations import (
     edit_annotations,
     full_name,
     navigation_annotations,
-    root_set_annotations,
     set_annotations,
     unreadable_set_annotations,
     vocabularies,
@@ -47,6 +46,7 @@ _JSON_URLS = {name: f"{vocabulary_url(each)}.json" for name, each in VOCABULARIE
 _NO_ATTRIBUTES = {"$Type", "$Nullable", "$Collection", "$Key", "$NavigationPropertyBinding"}
 """The members that are other attributes in XML, or elements."""
 
+_TAGS = {bool: "Bool", int: "Int", Decimal: "Decimal", str: "String"}
 _Object = dict[str, object]
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -140,7 +140,7 @@ def _contained(
     for each in model.per_company:
         annotations = description_annotations(each.type.description)
         if not under_company:
-            annotations = {**annotations, **set_annotations(each, capabilities)}
+            annotations = {**annotations, **set_annotations(each, capabilities, at_root=False)}
         members = {"$Type": each.type.qualified_name, "$Collection": True, "$ContainsTarget": True}
         yield _Element("NavigationProperty", each.name, members, annotations)
 
@@ -251,7 +251,7 @@ def _set(entity_set: EntitySet, capabilities: Capabilities, *, under_company: bo
         entity_set.per_company and capabilities.sets_at_root
     )
     if at_top:
-        annotations = root_set_annotations(entity_set, capabilities)
+        annotations = set_annotations(entity_set, capabilities, at_root=True)
     elif entity_set.per_company:
         annotations = unreadable_set_annotations("Address: companies({id})/…")
     else:
@@ -404,14 +404,9 @@ def _add_value(parent: Xml.Element, value: Value) -> None:
 
 def _scalar(value: Scalar) -> tuple[str, str]:
     """The name of the attribute or element of a value, and its text."""
-    if isinstance(value, bool):
-        return "Bool", "true" if value else "false"
-    if isinstance(value, int):
-        return "Int", str(value)
-    if isinstance(value, Decimal):
-        return "Decimal", str(value)
     if isinstance(value, PropertyPath):
         return "PropertyPath", value.name
     if isinstance(value, AnnotatedMember):
         return "EnumMember", f"{full_name(value.type)}/{value.name}"
-    return "String", value
+    text = value if isinstance(value, str) else _encode(value).decode()
+    return _TAGS[type(value)], text
