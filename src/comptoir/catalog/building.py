@@ -209,10 +209,6 @@ class _Builder(Declarations):
             if other is not None:
                 self.source.fault(path, problems.SAME_NAME(name=name, other=other))
 
-    def _is_text(self, set_name: str, name: str) -> bool:
-        declared = self.properties[set_name].get(name)
-        return declared is None or declared.type.startswith("String")
-
     def _type(self, path: Path, name: str, options: SetOptions) -> EntityType:
         unique = [
             UniqueRule(each.properties, each.blank_is_free)
@@ -222,9 +218,10 @@ class _Builder(Declarations):
         ]
         for rule in unique:
             self.known((*path, "unique"), name, rule.properties)
+            single = self.properties[name].get(rule.name)
             if rule.blank_is_free and len(rule.properties) != 1:
                 self.source.fault((*path, "unique"), problems.BLANK_OF_MANY(names=rule.name))
-            elif rule.blank_is_free and not self._is_text(name, rule.name):
+            elif rule.blank_is_free and single and not single.type.startswith("String"):
                 needed = problems.NEEDS_TYPE(option="blank_is_free", type="String")
                 self.source.fault((*path, "unique"), needed)
         for names in options.indexes:

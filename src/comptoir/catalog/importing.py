@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import msgspec
@@ -131,7 +132,7 @@ class _Writer:
             _toml_line("namespace", self._found.namespace),
         ]
         self._lines += [_toml_line("container", self._document.container.name), *lines, ""]
-        report = [(0, totals), *sorted(self._losses, key=_line_of)]
+        report = [(0, totals), *sorted(self._losses, key=itemgetter(0))]
         return Imported(
             "\n".join(map(_printable, self._lines)),
             [
@@ -326,10 +327,6 @@ def _member(name: str) -> object:
     """A member of an enumeration, with its caption if its name has encoded characters."""
     caption = _ENCODED.sub(lambda match: chr(int(match[1], 16)), name)
     return (name, caption) if caption.isprintable() and caption != name else name
-
-
-def _line_of(loss: tuple[int, str]) -> int:
-    return loss[0]
 
 
 def _printable(line: str) -> str:
