@@ -150,8 +150,12 @@ class Writing:
     def add(self, name: str, chunks: Iterable[bytes]) -> None:
         """Add an entry; raises `OperatorError` if there is no room for it."""
         try:
+            digest = hashlib.sha256()
             with self._archive.open(name, "w", force_zip64=True) as entry:
-                self._digests[name] = _digest(_written_to(entry, chunks))
+                for chunk in chunks:
+                    entry.write(chunk)
+                    digest.update(chunk)
+            self._digests[name] = digest.hexdigest()
         except OSError as error:
             raise problems.CANNOT_WRITE(path=self.path, reason=error.strerror) from error
 
@@ -213,12 +217,6 @@ def _entry(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
     """The content of an entry, a MiB at a time."""
     with archive.open(name) as entry:
         yield from chunks_of(entry)
-
-
-def _written_to(file: IO[bytes], chunks: Iterable[bytes]) -> Iterator[bytes]:
-    for chunk in chunks:
-        file.write(chunk)
-        yield chunk
 
 
 def _digest(chunks: Iterable[bytes]) -> str:

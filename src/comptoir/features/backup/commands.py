@@ -133,7 +133,9 @@ def restore(
                 raise problems.NOT_EMPTY(url=url)
             for line in _newer(present, {each.id: each for each in manifest.companies}):
                 click.echo(line)
-            _confirm(f"{url} with the backup of {manifest.created}", yes=yes)
+            question = f"Replace {url} with the backup of {manifest.created}? Type replace: "
+            if not yes and answer(question, noun="replacement", verb="replace it") != "replace":
+                raise problems.NOT_CONFIRMED()
         for name in _restore_keys(archive, private, Path(settings.keys)):
             click.echo(f"key: {name}")
         with shown_progress("MiB") as show:
@@ -165,12 +167,6 @@ def _newer(
         elif each.number > former.number:
             count = each.number - former.number
             yield f"{each.name} {each.id}: {count} changes since {former.at} are not in the backup"
-
-
-def _confirm(what: str, *, yes: bool) -> None:
-    question = f"Replace {what}? Type replace: "
-    if not yes and answer(question, noun="replacement", verb="replace it") != "replace":
-        raise problems.NOT_CONFIRMED()
 
 
 def _passphrase_in(path: Path) -> bytes:
