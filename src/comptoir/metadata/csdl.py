@@ -309,17 +309,14 @@ def _json_value(value: Value) -> object:
     if isinstance(value, tuple):
         return [_json_value(each) for each in value]
     if isinstance(value, Mapping):
-        return {name: _json_member(name, each) for name, each in value.items()}
+        members = {name: _json_value(each) for name, each in value.items()}
+        if "@type" in value:
+            name = f"{value['@type']}"
+            members["@type"] = f"{_JSON_URLS[name.partition('.')[0]]}#{full_name(name)}"
+        return members
     if isinstance(value, PropertyPath | AnnotatedMember):
         return value.name
     return value
-
-
-def _json_member(name: str, value: Value) -> object:
-    if name != "@type":
-        return _json_value(value)
-    url = _JSON_URLS[f"{value}".partition(".")[0]]
-    return f"{url}#{full_name(f'{value}')}"
 
 
 def _xml_document(model: Model, elements: tuple[_Element, ...], version: str) -> bytes:
