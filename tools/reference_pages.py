@@ -568,8 +568,8 @@ def _about(part: TableRule) -> Iterator[str]:
 
 def _accepted(rule: FieldRule) -> str:
     """What a property accepts, in short."""
-    if rule.enumeration is not None:
-        return ", ".join(code(each.caption) for each in rule.enumeration.members)
+    if rule.members:
+        return ", ".join(code(caption) for _, caption in rule.members)
     if rule.length is None:
         return "as in `standard`"
     parts = [f"{'a code of ' if rule.code else ''}up to {rule.length} characters"]
@@ -577,7 +577,7 @@ def _accepted(rule: FieldRule) -> str:
         parts.append("never empty")
     if rule.rule:
         parts.append(_RULES[rule.rule])
-    for each in rule.relations:
+    if (each := rule.relation) is not None:
         target = f"{code(each.named_by)} of {code(each.entity_set)}"
         if each.only is not None:
             target += f" with {code(each.only[0])} {code(str(each.only[1]))}"

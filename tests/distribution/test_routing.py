@@ -62,8 +62,7 @@ LINKS = Overlay(
             "a test",
             {
                 "itemNo": FieldRule(
-                    "Item",
-                    relations=(Relation("itemsExt", "number", when=("description2", "linked")),),
+                    "Item", relation=Relation("itemsExt", "number", when=("description2", "linked"))
                 )
             },
         ),

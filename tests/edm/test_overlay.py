@@ -11,7 +11,7 @@ from comptoir.edm.overlay import overlaid
 from comptoir.edm.record_json import RecordEncoder
 from comptoir.edm.times import INSTANT, SHORT_INSTANT
 from comptoir.edm.types import TEXT, CodeText, EdmError, EnumText, encoded_name
-from comptoir.profiles.record import DECLARED, Enumeration, EnumMember, FieldRule, TableRule, Values
+from comptoir.profiles.record import DECLARED, FieldRule, TableRule, Values
 from comptoir.sql.tables import build_tables
 from support.client import Record, page, record, tag_of
 from support.companies import Company
@@ -43,13 +43,11 @@ def fields(set_name: str, **rules: FieldRule) -> Values:
     return Values({set_name: TableRule(1, "T", "a test", rules)})
 
 
-KIND = Enumeration(
-    "a test", (EnumMember(" ", " "), EnumMember("Bar", "Bar Code"), EnumMember("C", "Customer"))
-)
+KIND = ((" ", " "), ("Bar", "Bar Code"), ("C", "Customer"))
 REFERENCES = fields(
     "itemReferencesExt",
     itemNo=FieldRule("Item No.", 20, code=True),
-    referenceType=FieldRule("Type", enumeration=KIND),
+    referenceType=FieldRule("Type", members=KIND),
     description=FieldRule("Description", 5),
 )
 SYMBOLS = fields("unitsOfMeasureExt", symbol=FieldRule("Symbol", 5))

@@ -49,7 +49,7 @@ def test_each_rule_names_what_exists_and_accepts_what_the_interface_suggests(
     properties = MODEL.by_name[name].type.by_name
     assert field in properties
     assert rule.caption.strip() == rule.caption != ""
-    for relation in rule.relations:
+    if (relation := rule.relation) is not None:
         target = MODEL.by_name[relation.entity_set].type.by_name
         assert relation.named_by in target
         for named, known in ((relation.only, target), (relation.when, properties)):

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.features.transfer.dump import DumpFormat, dump_file, dump_records
+from comptoir.features.transfer.commands import DumpFormat, dump_file, dump_records
 from comptoir.store.snapshot import open_snapshot
 from comptoir.store.store import SLICE_ROWS
 from support.command import COMPANY, Command

@@ -1,7 +1,7 @@
 """Builds a model from the source of a catalog."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
@@ -10,7 +10,6 @@ from math import isfinite
 import msgspec
 
 from comptoir.catalog.declarations import STRING, Declarations
-from comptoir.catalog.expressions import parse
 from comptoir.catalog.options import (
     ActionOptions,
     FileOptions,
@@ -20,7 +19,6 @@ from comptoir.catalog.options import (
     UniqueOptions,
 )
 from comptoir.catalog.source import Path, Source
-from comptoir.catalog.tables import TableBuilder
 from comptoir.edm.model import (
     Action,
     Calculated,
@@ -128,10 +126,25 @@ _CONTRADICTIONS: Mapping[str, tuple[str, ...]] = {
 """The options of properties that a property with another one cannot have."""
 
 
-@cache
-def text_type(length: int) -> Text:
-    """The type of texts of up to some characters."""
-    return Text(length)
+_Text = Callable[[Mapping[str, Stored]], str]
+"""The text that an expression has for a record."""
+
+_MOST_PARTS = 300
+"""The most names, literals and signs of an expression, which may be nested."""
+
+_PART = r"\s*('(?:[^']|'')*'|\w+|[(),])"
+_PARTS = re.compile(rf"(?:{_PART})+\s*")
+_FUNCTIONS: Mapping[str, tuple[int, Callable[..., str]]] = {
+    "toupper": (1, str.upper),
+    "tolower": (1, str.lower),
+    "trim": (1, str.strip),
+    "concat": (2, str.__add__),
+}
+"""The functions and the number of their arguments; `toupper` makes SS of ß, as Unicode does."""
+
+
+# properties of one type have the same object
+_text_type, _code_type = cache(Text), cache(CodeText)
 
 
 @cache
@@ -141,12 +154,6 @@ def decimal_type(precision: int, scale: int) -> DecimalNumber | None:
     return DecimalNumber(precision, scale) if fits else None
 
 
-@cache
-def code_type(length: int) -> CodeText:
-    """The type of codes of up to some characters."""
-    return CodeText(length)
-
-
 def build(source: Source) -> Model:
     """Build the model of a catalog; raises `OperatorError` with all faults of its source."""
     file = source.options((), source.content, FileOptions)
@@ -154,7 +161,7 @@ def build(source: Source) -> Model:
         raise source.faults()
     builder = _Builder(source, file)
     sets = sorted(builder.entity_sets(), key=lambda each: each.name.lower())
-    tables = TableBuilder(builder).tables()
+    tables = builder.tables()
     if source.has_faults:
         raise source.faults()
     companies = replace(_COMPANIES, type=replace(_COMPANY, namespace=file.namespace))
@@ -202,10 +209,6 @@ class _Builder(Declarations):
             if other is not None:
                 self.source.fault(path, problems.SAME_NAME(name=name, other=other))
 
-    def _is_text(self, set_name: str, name: str) -> bool:
-        declared = self.properties[set_name].get(name)
-        return declared is None or declared.type.startswith("String")
-
     def _type(self, path: Path, name: str, options: SetOptions) -> EntityType:
         unique = [
             UniqueRule(each.properties, each.blank_is_free)
@@ -215,9 +218,10 @@ class _Builder(Declarations):
         ]
         for rule in unique:
             self.known((*path, "unique"), name, rule.properties)
+            single = self.properties[name].get(rule.name)
             if rule.blank_is_free and len(rule.properties) != 1:
                 self.source.fault((*path, "unique"), problems.BLANK_OF_MANY(names=rule.name))
-            elif rule.blank_is_free and not self._is_text(name, rule.name):
+            elif rule.blank_is_free and single and not single.type.startswith("String"):
                 needed = problems.NEEDS_TYPE(option="blank_is_free", type="String")
                 self.source.fault((*path, "unique"), needed)
         for names in options.indexes:
@@ -356,9 +360,9 @@ class _Builder(Declarations):
             return DIGITS
         text = STRING.fullmatch(options.type)
         if options.code:
-            return code_type(min(int(text[1]), TEXT_LENGTH) if text else TEXT_LENGTH)
+            return _code_type(min(int(text[1]), TEXT_LENGTH) if text else TEXT_LENGTH)
         if text is not None and 0 < int(text[1]) <= TEXT_LENGTH:
-            return text_type(int(text[1]))
+            return _text_type(int(text[1]))
         decimal = _DECIMAL.fullmatch(options.type)
         number = decimal_type(int(decimal[1]), int(decimal[2])) if decimal else None
         if number is not None:
@@ -438,13 +442,13 @@ class _Builder(Declarations):
                 self._check_family(at, target, given, self.properties[name][followed[2]].type)
                 return Followed(target, reference, named_by, followed[2], by.only, text)
             return None
-        expression = parse(text)
+        expression = _expression(text)
         if expression is None:
             self.source.fault(at, problems.INVALID_EXPRESSION(expression=text))
-        elif self.known(at, name, expression.names):
-            for each in (target, *expression.names):
+        elif self.known(at, name, expression[0]):
+            for each in (target, *expression[0]):
                 self._check_family(at, each, self.properties[name][each], "String")
-            return Calculated(target, expression.names, expression.value, text)
+            return Calculated(target, *expression, text)
         return None
 
     def _check_family(self, path: Path, name: str, given: PropertyOptions, needed: str) -> None:
@@ -541,3 +545,43 @@ class _Builder(Declarations):
             needed = [pairs.carrier_reference, pairs.carrier_name, pairs.carrier_value]
             self.known(at, pairs.carrier, needed)
             self.known(at, name, [pairs.reference])
+
+
+def _expression(text: str) -> tuple[tuple[str, ...], _Text] | None:
+    """The names of properties in an expression such as `concat(toupper(name),'!')`, and its text.
+
+    None for one without names, or a long one.
+    """
+    parts = re.findall(_PART, text)[::-1]
+    if _PARTS.fullmatch(text) is None or len(parts) > _MOST_PARTS:
+        return None
+    names: dict[str, None] = {}
+    value = _operand(parts, names)
+    return None if value is None or parts or not names else (tuple(names), value)
+
+
+def _operand(parts: list[str], names: dict[str, None]) -> _Text | None:
+    """Take an operand off the end of the parts, whose order is reversed."""
+    first = parts.pop() if parts else ")"
+    if first in "(),":
+        return None
+    if parts[-1:] == ["("]:
+        return _call(first, parts, names)
+    if first.startswith("'"):
+        literal = first[1:-1].replace("''", "'")
+        return lambda _: literal
+    names[first] = None
+    return lambda record: str(record[first])
+
+
+def _call(name: str, parts: list[str], names: dict[str, None]) -> _Text | None:
+    count, function = _FUNCTIONS.get(name, (0, str))
+    arguments: list[_Text] = []
+    while parts and parts.pop() in "(,":
+        argument = _operand(parts, names)
+        if argument is None or parts[-1:] not in ([","], [")"]):
+            return None
+        arguments.append(argument)
+    if len(arguments) != count:
+        return None
+    return lambda record: function(*[each(record) for each in arguments])

@@ -127,14 +127,10 @@ def _root(path: Path, content: bytes) -> Element:
         if start.startswith(b"{"):
             return _from_json(json_object(msgspec.json.decode(content)))
         if b"<html" in start or b"<!doctype html" in start:
-            raise _NotCsdlError("it is HTML, such as a page to log in")
+            raise ValueError("it is HTML, such as a page to log in")
         return _XmlReader().read(content)
-    except (_NotCsdlError, expat.ExpatError, msgspec.DecodeError, RecursionError) as error:
+    except (ValueError, expat.ExpatError, msgspec.DecodeError, RecursionError) as error:
         raise problems.NOT_CSDL(path=path, reason=error) from None
-
-
-class _NotCsdlError(Exception):
-    """Why a document is not read."""
 
 
 class _XmlReader:
@@ -156,17 +152,17 @@ class _XmlReader:
         return self._open[0].children[0]
 
     def _refuse(self, *_declared: object) -> None:
-        raise _NotCsdlError("it has a document type, which may declare entities")
+        raise ValueError("it has a document type, which may declare entities")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if len(self._open) == 1 and name != f"{_EDMX}Edmx":
             earlier = name.endswith(" Edmx")
-            raise _NotCsdlError(
+            raise ValueError(
                 "it is of OData 3 or earlier" if earlier else f"its root element is {name}"
             )
         self._count += 1
         if len(self._open) > DEEPEST or self._count > MOST_ELEMENTS:
-            raise _NotCsdlError(
+            raise ValueError(
                 f"it has more than {MOST_ELEMENTS} elements, or {DEEPEST} in each other"
             )
         kind = name.rpartition(" ")[2] if name.startswith((_EDM, _EDMX)) else ""
@@ -209,7 +205,7 @@ def _value(element: Element) -> Json:
 def _from_json(document: Mapping[str, Json]) -> Element:
     """The root element of a document in CSDL JSON."""
     if "$Version" not in document:
-        raise _NotCsdlError("it has no $Version")
+        raise ValueError("it has no $Version")
     schemas = [
         _schema(name, json_object(each)) for name, each in document.items() if name[:1] != "$"
     ]

@@ -1,14 +1,16 @@
-"""Writes the catalog of a CSDL document: a loss is a comment in it, and a line of a report."""
+"""Writes catalogs in TOML: that of a CSDL document, whose losses are comments and a report."""
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
+
+import msgspec
 
 from comptoir.catalog import MODEL
 from comptoir.catalog.csdl import Document, Element, json_list, json_object
 from comptoir.catalog.importable import Importable, ServedSet, name_fault
-from comptoir.catalog.writing import key, toml_line
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError
 from comptoir.jsonvalue import Json
@@ -20,7 +22,51 @@ _STAMP = re.compile(r"(?i:(?:last|system)?(modified|changed?|created|creation)(?
 """The names of times that systems set as the service does."""
 
 _NAVIGATION = "navigation properties"
+_BARE = re.compile(r"[\w-]+", re.ASCII)
+_TABLES = ("sets", "enums", "properties", "navigation", "actions", "business_central")
+"""The tables that are written with a header of their own, and not within a line."""
+
 _ENCODED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+
+
+def toml_of(content: Mapping[str, object]) -> str:
+    """The text of a catalog, whose content is that of a file."""
+    return "\n".join([*_lines("", content), ""]).lstrip("\n")
+
+
+def _lines(path: str, table: Mapping[str, object]) -> Iterator[str]:
+    headed = {
+        name: value
+        for name, value in table.items()
+        if isinstance(value, Mapping) and (path == "sets" or name in _TABLES)
+    }
+    if path not in ("", "sets"):
+        yield from ("", f"[{path}]")
+    for name, value in table.items():
+        if name not in headed:
+            yield _toml_line(name, value)
+    for name, value in headed.items():
+        yield from _lines(f"{path}.{_key(name)}".removeprefix("."), value)
+
+
+def _toml_line(name: str, value: object) -> str:
+    """A line with a key and its value."""
+    return f"{_key(name)} = {_toml(value)}"
+
+
+def _key(name: str) -> str:
+    """A name as a key."""
+    return name if _BARE.fullmatch(name) else _toml(name)
+
+
+def _toml(value: object) -> str:
+    """A value, whose texts and numbers are those of JSON."""
+    if isinstance(value, Mapping):
+        inner = ", ".join(_toml_line(str(name), each) for name, each in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return msgspec.json.encode(value).decode()
 
 
 class Imported(NamedTuple):
@@ -80,9 +126,13 @@ class _Writer:
         for what, row in (("nullable", problems.NULLABLE), ("unlimited", problems.UNLIMITED)):
             if self._served[what]:
                 self._lose(0, row(count=self._served[what]))
-        self._lines += ["", toml_line("comptoir", 1), toml_line("namespace", self._found.namespace)]
-        self._lines += [toml_line("container", self._document.container.name), *lines, ""]
-        report = [(0, totals), *sorted(self._losses, key=_line_of)]
+        self._lines += [
+            "",
+            _toml_line("comptoir", 1),
+            _toml_line("namespace", self._found.namespace),
+        ]
+        self._lines += [_toml_line("container", self._document.container.name), *lines, ""]
+        report = [(0, totals), *sorted(self._losses, key=itemgetter(0))]
         return Imported(
             "\n".join(map(_printable, self._lines)),
             [
@@ -145,15 +195,15 @@ class _Writer:
             values = enumerate(one.attributes.get("Value") for one in members)
             if any(value not in (None, str(number)) for number, value in values):
                 self._lose(each.line, problems.RENUMBERED(name=name))
-            self._lines.append(toml_line(name, [_member(one.name) for one in members]))
+            self._lines.append(_toml_line(name, [_member(one.name) for one in members]))
 
     def _write_set(self, name: str, served: ServedSet, actions: Sequence[Element]) -> None:
         terms = {**served.element.terms, **served.type.terms}
         for mark, what in (("OpenType", "an open type"), ("HasStream", "a type with media")):
             if served.type.has(mark):
                 self._lose(served.type.line, problems.NOT_SERVED(name=served.type.name, what=what))
-        path = f"sets.{key(name)}"
-        self._lines += [f"[{path}]", toml_line("type", served.type.name)]
+        path = f"sets.{_key(name)}"
+        self._lines += [f"[{path}]", _toml_line("type", served.type.name)]
         unique = [_alternatekey(served, names) for names in served.unique]
         options = {
             **_texts(terms),
@@ -161,7 +211,7 @@ class _Writer:
             "unique": unique,
             "read_only": all(_is_refused(terms, *each) for each in _WRITES),
         }
-        self._lines += [toml_line(option, value) for option, value in options.items() if value]
+        self._lines += [_toml_line(option, value) for option, value in options.items() if value]
         what = "an alternate key of other types than Guid, Int32, texts and enumerations"
         for lost in served.lost:
             called = f"{served.type.name}({','.join(lost)})"
@@ -178,7 +228,7 @@ class _Writer:
         for each in actions:
             fault = name_fault(each.name, names)
             if fault is None:
-                self._lines.append(toml_line(each.name, {}))
+                self._lines.append(_toml_line(each.name, {}))
             else:
                 self._lose(each.line, fault)
             self._count("actions", is_served=fault is None)
@@ -205,7 +255,7 @@ class _Writer:
             options["required"] = each.name in required and not options.get("computed")
             options |= _texts(each.terms)
             options = {option: value for option, value in options.items() if value}
-            self._lines.append(toml_line(each.name, options if len(options) > 1 else edm_type))
+            self._lines.append(_toml_line(each.name, options if len(options) > 1 else edm_type))
 
     def _write_navigation(
         self, served: ServedSet, element: Element, fault: OperatorError | None
@@ -227,7 +277,7 @@ class _Writer:
             "contained": is_many and element.has("ContainsTarget"),
             "description": element.terms.get(f"{_CORE}Description", ""),
         }
-        line = toml_line(element.name, {n: each for n, each in options.items() if each})
+        line = _toml_line(element.name, {n: each for n, each in options.items() if each})
         if fault is not None:
             self._lose(element.line, fault)
         if target:
@@ -277,10 +327,6 @@ def _member(name: str) -> object:
     """A member of an enumeration, with its caption if its name has encoded characters."""
     caption = _ENCODED.sub(lambda match: chr(int(match[1], 16)), name)
     return (name, caption) if caption.isprintable() and caption != name else name
-
-
-def _line_of(loss: tuple[int, str]) -> int:
-    return loss[0]
 
 
 def _printable(line: str) -> str:

@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Self, TypeVar
 
 import msgspec
@@ -103,7 +104,7 @@ class Source:
 
     def faults(self) -> OperatorError:
         """The error with all faults, in the order of the file."""
-        faults = sorted(self._faults, key=_first)
+        faults = sorted(self._faults, key=itemgetter(0))
         # a name may be compared with others more than once
         details = list(dict.fromkeys(f"{self._place(at)}: {each}" for at, each in faults))
         error = problems.CATALOG_FAULTS(name=self.name, count=len(details))
@@ -156,10 +157,6 @@ class Source:
 @cache
 def _fields(kind: type[msgspec.Struct]) -> Mapping[str, msgspec.structs.FieldInfo]:
     return {each.name: each for each in msgspec.structs.fields(kind)}
-
-
-def _first(fault: tuple[int, OperatorError]) -> int:
-    return fault[0]
 
 
 def _offsets(text: str) -> Iterator[tuple[Path, int]]:

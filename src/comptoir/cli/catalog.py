@@ -9,9 +9,8 @@ import msgspec
 
 from comptoir.catalog import read_catalog
 from comptoir.catalog.csdl import Document
-from comptoir.catalog.importing import import_catalog
+from comptoir.catalog.importing import import_catalog, toml_of
 from comptoir.catalog.options import json_schema
-from comptoir.catalog.writing import toml_of
 from comptoir.cli.options import PATH, option_or_variable, settings_options
 from comptoir.cli.runner import model_of, need_file, shown_progress, use_store
 from comptoir.config import Settings

@@ -20,6 +20,12 @@ class Company(msgspec.Struct, frozen=True):
     incarnation: str
 
 
+def _derive(part: object, **fields: object) -> None:
+    """Set fields of a frozen object that follow from others, so that reading them costs nothing."""
+    for name, value in fields.items():
+        object.__setattr__(part, name, value)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Property:
     """A structural property (CSDL 4.01, section 7).
@@ -57,13 +63,13 @@ class Property:
     """Whether the body of some writes may not set the value, even if it is not the key."""
 
     def __post_init__(self) -> None:
-        if not self.caption:
-            object.__setattr__(self, "caption", self.name)
-        initial = self.type.default if self.default is None else self.default
-        object.__setattr__(self, "initial", initial)
-        object.__setattr__(self, "is_stamp", self.modified_at or self.created_at)
-        is_restricted = self.is_stamp or self.immutable or self.computed
-        object.__setattr__(self, "is_restricted", is_restricted)
+        _derive(
+            self,
+            caption=self.caption or self.name,
+            initial=self.type.default if self.default is None else self.default,
+            is_stamp=self.modified_at or self.created_at,
+            is_restricted=self.modified_at or self.created_at or self.immutable or self.computed,
+        )
 
     @property
     def is_computed(self) -> bool:
@@ -256,23 +262,20 @@ class EntityType:
     """Whether values of a record are compared with each other, or with those of other records."""
 
     def __post_init__(self) -> None:
-        if not self.caption:
-            object.__setattr__(self, "caption", self.name)
-        if not self.table:
-            object.__setattr__(self, "table", self.caption)
-        object.__setattr__(self, "by_name", {each.name: each for each in self.properties})
-        object.__setattr__(self, "related", {each.name: each for each in self.navigation})
-        columns = {each.name: column for column, each in enumerate(self.properties, 1)}
-        object.__setattr__(self, "column_of", columns)
-        stamp = next((each for each in self.properties if each.modified_at), None)
-        object.__setattr__(self, "modified_at", stamp)
-        stamps = tuple(each.name for each in self.properties if each.is_stamp)
-        object.__setattr__(self, "stamps", stamps)
-        object.__setattr__(
-            self, "required", tuple(each for each in self.properties if each.required)
+        by_name = {each.name: each for each in self.properties}
+        _derive(
+            self,
+            caption=self.caption or self.name,
+            table=self.table or self.caption or self.name,
+            by_name=by_name,
+            related={each.name: each for each in self.navigation},
+            column_of={each.name: column for column, each in enumerate(self.properties, 1)},
+            modified_at=next((each for each in self.properties if each.modified_at), None),
+            stamps=tuple(each.name for each in self.properties if each.is_stamp),
+            key_property=by_name.get(self.key),
+            required=tuple(each for each in self.properties if each.required),
+            has_rules=bool(self.references or self.periods),
         )
-        object.__setattr__(self, "has_rules", bool(self.references or self.periods))
-        object.__setattr__(self, "key_property", self.by_name.get(self.key))
 
     @property
     def qualified_name(self) -> str:
@@ -432,7 +435,7 @@ class Model:
     def __post_init__(self) -> None:
         named = {each.name: each for each in self.sets}
         aliases = {alias: named[name] for alias, name in self.aliases.items() if name in named}
-        object.__setattr__(self, "by_name", {**aliases, **named})
+        _derive(self, by_name={**aliases, **named})
 
     @property
     def namespace(self) -> str:

@@ -123,7 +123,7 @@ def _shown(name: str, shown: ShownProperty, forms: ValueForms) -> Property:
 
 def _references(table: TableRule, values: Values) -> Iterator[Reference]:
     for name, rule in table.fields.items():
-        for each in rule.relations:
+        if values.relations and (each := rule.relation) is not None:
             caption = values.tables[each.entity_set].caption
             yield Reference(name, each.entity_set, each.named_by, caption, each.only, each.when)
 
@@ -150,13 +150,12 @@ def _overlaid(
         return replace(declared, type=declared.type.within(forms.namespace, named=named))
     if isinstance(declared.type, DateTimeOffset) and forms.instants == "short":
         return replace(declared, type=instant_type(forms))
-    if rule is None or (rule.length is None and rule.enumeration is None):
+    if rule is None or (rule.length is None and not rule.members):
         return declared
     stored_length = declared.type.stored_length if isinstance(declared.type, Text) else None
-    if rule.enumeration is not None:
+    if rule.members:
         named = forms.enumerations == "names" and place not in forms.captioned
-        members = [(each.name, each.caption) for each in rule.enumeration.members]
-        derived = EnumText(members, named=named, stored_length=stored_length)
+        derived = EnumText(rule.members, named=named, stored_length=stored_length)
         return replace(declared, type=derived, suggested=derived.options)
     is_code = rule.code or isinstance(declared.type, CodeText)
     kind = CodeText if is_code else _KINDS[rule.rule]

@@ -154,6 +154,17 @@ class TimeOfDay(TextualType):
         return f"{minutes}:{seconds or '00'}.{(fraction or '').ljust(3, '0')[:3]}"
 
 
+def duration_text(stored: Stored) -> str:
+    """A stored duration in ISO 8601: an hour and a half is `PT1H30M`."""
+    days, rest = divmod(abs(int(stored)), DAY)
+    hours, rest = divmod(rest, _HOUR)
+    minutes, rest = divmod(rest, _MINUTE)
+    seconds = f"{decimal_text(rest)}S" if rest or not stored else ""
+    timed = f"{hours}H" * bool(hours) + f"{minutes}M" * bool(minutes) + seconds
+    sign = "-" if int(stored) < 0 else ""
+    return f"{sign}P{f'{days}D' * bool(days)}{f'T{timed}' * bool(timed)}"
+
+
 class Duration(TextualType):
     """A duration (XML Schema `dayTimeDuration`), stored in hundred-thousandths of a second.
 
@@ -186,24 +197,9 @@ class Duration(TextualType):
 
     @override
     def to_text(self, stored: Stored) -> str:
-        return duration_text(int(stored))
+        return duration_text(stored)
 
-    @staticmethod
-    def _wire(stored: Stored) -> Wire:
-        return duration_text(int(stored))
-
-    to_wire = _wire
-
-
-def duration_text(stored: int) -> str:
-    """A stored duration in ISO 8601: an hour and a half is `PT1H30M`."""
-    days, rest = divmod(abs(stored), DAY)
-    hours, rest = divmod(rest, _HOUR)
-    minutes, rest = divmod(rest, _MINUTE)
-    seconds = f"{decimal_text(rest)}S" if rest or not stored else ""
-    timed = f"{hours}H" * bool(hours) + f"{minutes}M" * bool(minutes) + seconds
-    sign = "-" if stored < 0 else ""
-    return f"{sign}P{f'{days}D' * bool(days)}{f'T{timed}' * bool(timed)}"
+    to_wire = staticmethod(duration_text)
 
 
 DATE = Date()

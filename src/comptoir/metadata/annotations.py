@@ -3,7 +3,7 @@
 They announce the capabilities of each entity set and of the service.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -42,17 +42,8 @@ class Capabilities:
     edit_terms: bool
 
 
-VOCABULARIES: Mapping[str, str] = {
-    name: f"Org.OData.{name}.V1"
-    for name in (
-        "Core",
-        "Capabilities",
-        "Authorization",
-        "Aggregation",
-        "Repeatability",
-        "Validation",
-    )
-}
+_NAMES = ("Core", "Capabilities", "Authorization", "Aggregation", "Repeatability", "Validation")
+VOCABULARIES: Mapping[str, str] = {name: f"Org.OData.{name}.V1" for name in _NAMES}
 """The namespaces of the vocabularies of OASIS, by their short names."""
 
 
@@ -94,28 +85,18 @@ class AnnotatedMember:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """Named values; `type` is required where the term allows several."""
+Scalar = bool | int | Decimal | str | PropertyPath | AnnotatedMember
+Value = Scalar | tuple["Value", ...] | Mapping[str, "Value"]
+"""The value of an annotation (CSDL 4.01, section 14): one, a collection, or a record."""
 
-    values: Mapping[str, "Value"]
-    type: str = ""
+Record = Mapping[str, Value]
+"""Named values; `@type` is required where the term allows several types."""
 
+Annotations = Mapping[str, Value]
+"""The values of terms, such as `Core.Description` or one with its full name.
 
-Value = bool | int | Decimal | str | PropertyPath | AnnotatedMember | Record | tuple["Value", ...]
-"""The value of an annotation (CSDL 4.01, section 14); a tuple is a collection."""
-
-
-@dataclass(frozen=True, slots=True)
-class Annotation:
-    """A term, such as `Core.Description` or one with its full name, and its value."""
-
-    term: str
-    value: Value
-    qualifier: str = ""
-
-
-Annotations = tuple[Annotation, ...]
+As in CSDL JSON, a qualifier follows the term and `#`.
+"""
 
 _SCHEME = "bearer"
 _FORMATS = (
@@ -126,176 +107,159 @@ _FORMATS = (
 )
 
 
-_NOT_INSERTABLE = (Annotation("Capabilities.InsertRestrictions", Record({"Insertable": False})),)
-_NOT_WRITABLE = (
-    *_NOT_INSERTABLE,
-    Annotation("Capabilities.UpdateRestrictions", Record({"Updatable": False})),
-    Annotation("Capabilities.DeleteRestrictions", Record({"Deletable": False})),
-)
+_NOT_INSERTABLE: Annotations = {"Capabilities.InsertRestrictions": {"Insertable": False}}
+_NOT_WRITABLE: Annotations = {
+    **_NOT_INSERTABLE,
+    "Capabilities.UpdateRestrictions": {"Updatable": False},
+    "Capabilities.DeleteRestrictions": {"Deletable": False},
+}
 
 
 def description_annotations(text: str) -> Annotations:
     """The description of an element, if it has one."""
-    return (Annotation("Core.Description", text),) if text else ()
+    return {"Core.Description": text} if text else {}
 
 
 def edit_annotations(
     entity_set: EntitySet, declared: Property, capabilities: Capabilities
 ) -> Annotations:
     """Terms for what clients may not set, or only in a create, as Business Central has them."""
-    if not capabilities.edit_terms or declared.is_stream:
-        return ()
-    namespace = entity_set.type.namespace
-    if _settable(entity_set, declared, creating=False):
-        return ()
-    found = [Annotation(f"{namespace}.AllowEdit", False)]
-    if _settable(entity_set, declared, creating=True):
-        found.append(Annotation(f"{namespace}.AllowEditOnCreate", True))
-    return tuple(found)
+    is_shown = capabilities.edit_terms and not declared.is_stream
+    if not is_shown or _settable(entity_set, declared, creating=False):
+        return {}
+    term = f"{entity_set.type.namespace}.AllowEdit"
+    on_create = _settable(entity_set, declared, creating=True)
+    return {term: False, **({f"{term}OnCreate": True} if on_create else {})}
 
 
-def set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
-    """The capabilities of a set at its address."""
-    found: list[Annotation] = []
-    if entity_set.read_only:
-        found.append(Annotation("Core.Permissions", AnnotatedMember("Core.Permission", "Read")))
-    found += [
-        _capability(
-            "ReadRestrictions", {"Readable": True, **_permissions(capabilities.read_scope)}
-        ),
-        *_write_restrictions(entity_set, capabilities),
-        *_query_capabilities(entity_set, capabilities),
-    ]
-    return tuple(found)
-
-
-def root_set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
-    """The annotations of a set that is addressed from the root of the document."""
-    if entity_set.read_only or not entity_set.if_match:
-        return set_annotations(entity_set, capabilities)
-    # empty, because ETags are not computed from properties
-    tags = Annotation("Core.OptimisticConcurrency", ())
-    return (tags, *set_annotations(entity_set, capabilities))
+def set_annotations(
+    entity_set: EntitySet, capabilities: Capabilities, *, at_root: bool
+) -> Annotations:
+    """The capabilities of a set at its address, which may begin at the root of the document."""
+    read_only = AnnotatedMember("Core.Permission", "Read")
+    has_tags = at_root and entity_set.if_match and not entity_set.read_only
+    return {
+        # empty, because ETags are not computed from properties
+        **({"Core.OptimisticConcurrency": ()} if has_tags else {}),
+        **({"Core.Permissions": read_only} if entity_set.read_only else {}),
+        "Capabilities.ReadRestrictions": {
+            "Readable": True,
+            "Permissions": _permissions(capabilities.read_scope),
+        },
+        **_write_restrictions(entity_set, capabilities),
+        **_query_capabilities(entity_set, capabilities),
+    }
 
 
 def unreadable_set_annotations(where: str) -> Annotations:
     """The annotations of a set that is declared for references only; `where` is its address."""
-    unreachable = AnnotatedMember("Capabilities.NavigationType", "None")
-    return (
-        *description_annotations(where),
-        _capability("ReadRestrictions", {"Readable": False}),
-        _capability("NavigationRestrictions", {"Navigability": unreachable}),
-        *_NOT_WRITABLE,
-    )
+    return {
+        "Core.Description": where,
+        "Capabilities.ReadRestrictions": {"Readable": False},
+        "Capabilities.NavigationRestrictions": {
+            "Navigability": AnnotatedMember("Capabilities.NavigationType", "None")
+        },
+        **_NOT_WRITABLE,
+    }
 
 
 def navigation_annotations(navigation: NavigationProperty, target: EntitySet) -> Annotations:
     """The restriction that related records are created in their own set, unless contained."""
     is_insertable = navigation.contained and not target.read_only
-    return _NOT_INSERTABLE if navigation.collection and not is_insertable else ()
+    return _NOT_INSERTABLE if navigation.collection and not is_insertable else {}
 
 
 def container_annotations(capabilities: Capabilities) -> Annotations:
     """The capabilities of the service."""
-    batch: Mapping[str, Value] = {
-        "Supported": True,
-        "ContinueOnErrorSupported": True,
-        "ReferencesInRequestBodiesSupported": False,
-        "ReferencesAcrossChangeSetsSupported": True,
-        "EtagReferencesSupported": True,
-        "RequestDependencyConditionsSupported": True,
-        "SupportedFormats": ("multipart/mixed", "application/json"),
+    conformance = AnnotatedMember("Capabilities.ConformanceLevelType", "Intermediate")
+    token: Record = {
+        "@type": "Authorization.Http",
+        "Name": _SCHEME,
+        "Description": "A bearer token (RFC 6750).",
+        "Scheme": "bearer",
+        "BearerFormat": "JWT",
     }
-    token = Record(
-        {
-            "Name": _SCHEME,
-            "Description": "A bearer token (RFC 6750).",
-            "Scheme": "bearer",
-            "BearerFormat": "JWT",
-        },
-        "Authorization.Http",
-    )
-    return (
-        *description_annotations(
+    return {
+        "Core.Description": (
             "Business records. The entity sets of a company are under companies({id})."
         ),
-        Annotation("Core.ODataVersions", "4.0"),
-        Annotation("Authorization.Authorizations", (token,)),
-        Annotation("Authorization.SecuritySchemes", (Record({"Authorization": _SCHEME}),)),
-        Annotation(
-            "Capabilities.ConformanceLevel",
-            AnnotatedMember("Capabilities.ConformanceLevelType", "Intermediate"),
-        ),
-        Annotation("Capabilities.SupportedFormats", _FORMATS),
-        Annotation(
-            "Capabilities.SupportedMetadataFormats", ("application/xml", "application/json")
-        ),
-        Annotation("Capabilities.AcceptableEncodings", ()),
-        Annotation("Capabilities.AsynchronousRequestsSupported", False),
-        Annotation("Capabilities.CrossJoinSupported", False),
-        Annotation("Capabilities.KeyAsSegmentSupported", False),
-        Annotation("Capabilities.QuerySegmentSupported", False),
-        Annotation("Capabilities.AnnotationValuesInQuerySupported", False),
-        Annotation("Capabilities.BatchSupported", True),
-        _capability("BatchSupport", batch),
-        Annotation("Capabilities.FilterFunctions", capabilities.filter_functions),
-        _capability("DeepInsertSupport", {"Supported": capabilities.inserts_related}),
-        _capability("DeepUpdateSupport", {"Supported": False}),
-        Annotation("Repeatability.Supported", True),
-    )
+        "Core.ODataVersions": "4.0",
+        "Authorization.Authorizations": (token,),
+        "Authorization.SecuritySchemes": ({"Authorization": _SCHEME},),
+        "Capabilities.ConformanceLevel": conformance,
+        "Capabilities.SupportedFormats": _FORMATS,
+        "Capabilities.SupportedMetadataFormats": ("application/xml", "application/json"),
+        "Capabilities.AcceptableEncodings": (),
+        "Capabilities.AsynchronousRequestsSupported": False,
+        "Capabilities.CrossJoinSupported": False,
+        "Capabilities.KeyAsSegmentSupported": False,
+        "Capabilities.QuerySegmentSupported": False,
+        "Capabilities.AnnotationValuesInQuerySupported": False,
+        "Capabilities.BatchSupported": True,
+        "Capabilities.BatchSupport": {
+            "Supported": True,
+            "ContinueOnErrorSupported": True,
+            "ReferencesInRequestBodiesSupported": False,
+            "ReferencesAcrossChangeSetsSupported": True,
+            "EtagReferencesSupported": True,
+            "RequestDependencyConditionsSupported": True,
+            "SupportedFormats": ("multipart/mixed", "application/json"),
+        },
+        "Capabilities.FilterFunctions": capabilities.filter_functions,
+        "Capabilities.DeepInsertSupport": {"Supported": capabilities.inserts_related},
+        "Capabilities.DeepUpdateSupport": {"Supported": False},
+        "Repeatability.Supported": True,
+    }
 
 
-def _capability(term: str, values: Mapping[str, Value]) -> Annotation:
-    return Annotation(f"Capabilities.{term}", Record(values))
-
-
-def _permissions(scope: str) -> Mapping[str, Value]:
-    scopes = (Record({"Scope": scope}),)
-    return {"Permissions": (Record({"SchemeName": _SCHEME, "Scopes": scopes}),)}
+def _permissions(scope: str) -> Value:
+    return ({"SchemeName": _SCHEME, "Scopes": ({"Scope": scope},)},)
 
 
 def _paths(names: Iterable[str]) -> tuple[PropertyPath, ...]:
     return tuple(PropertyPath(name) for name in names)
 
 
+def _properties(kind: str, names: Sequence[str]) -> Record:
+    """The member with the properties of a kind, if there are any."""
+    return {f"{kind}Properties": _paths(names)} if names else {}
+
+
 def _write_restrictions(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
     entity_type = entity_set.type
     if entity_set.read_only:
         return _NOT_WRITABLE
-    permissions = _permissions(capabilities.write_scope)
-    insert: dict[str, Value] = {"Insertable": True}
-    required = _paths(each.name for each in entity_type.required)
-    if required:
-        insert["RequiredProperties"] = required
-    refused = _refused(entity_set, capabilities, creating=True)
-    if refused:
-        insert["NonInsertableProperties"] = refused
-    # UpdateMethod is omitted: clients then expect PATCH and may use PUT, and both are supported
-    update: dict[str, Value] = {"Updatable": True, "Upsertable": False}
-    fixed = _refused(entity_set, capabilities, creating=False)
-    if fixed:
-        update["NonUpdatableProperties"] = fixed
-    return (
-        _capability("InsertRestrictions", {**insert, **permissions}),
-        _capability("UpdateRestrictions", {**update, **permissions}),
-        _capability("DeleteRestrictions", {"Deletable": True, **permissions}),
-    )
+    permissions: Record = {"Permissions": _permissions(capabilities.write_scope)}
+    return {
+        "Capabilities.InsertRestrictions": {
+            "Insertable": True,
+            **_properties("Required", [each.name for each in entity_type.required]),
+            **_properties("NonInsertable", _refused(entity_set, capabilities, creating=True)),
+            **permissions,
+        },
+        # UpdateMethod is omitted: clients then expect PATCH and may use PUT, and both are supported
+        "Capabilities.UpdateRestrictions": {
+            "Updatable": True,
+            "Upsertable": False,
+            **_properties("NonUpdatable", _refused(entity_set, capabilities, creating=False)),
+            **permissions,
+        },
+        "Capabilities.DeleteRestrictions": {"Deletable": True, **permissions},
+    }
 
 
-def _refused(
-    entity_set: EntitySet, capabilities: Capabilities, *, creating: bool
-) -> tuple[PropertyPath, ...]:
+def _refused(entity_set: EntitySet, capabilities: Capabilities, *, creating: bool) -> list[str]:
     """The properties that the body of a create or of an update must not have.
 
     Without `refuses_computed`, those that it may have without an effect are not listed, other than
     what only a create may set.
     """
-    return _paths(
+    return [
         each.name
         for each in entity_set.type.properties
         if not _settable(entity_set, each, creating=creating)
         and (capabilities.refuses_computed or each.kept_on_create or each.immutable)
-    )
+    ]
 
 
 def _settable(entity_set: EntitySet, declared: Property, *, creating: bool) -> bool:
@@ -307,65 +271,61 @@ def _settable(entity_set: EntitySet, declared: Property, *, creating: bool) -> b
 def _query_capabilities(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
     entity_type, filter_only = entity_set.type, entity_set.filter_only
     hidden = entity_type.unqueried
-    filtering: dict[str, Value] = {"Filterable": True, "RequiresFilter": False}
-    if not entity_set.per_company:
-        # a filter does not read the records of several companies
-        filtering["MaxLevels"] = 0
-    if hidden:
-        filtering["NonFilterableProperties"] = _paths(hidden)
-    if filter_only:
-        filtering["FilterExpressionRestrictions"] = tuple(
-            Record({"Property": PropertyPath(name), "AllowedExpressions": "SingleValue"})
-            for name in filter_only
-        )
-    sorting: dict[str, Value] = {"Sortable": True}
-    if hidden or filter_only:
-        sorting["NonSortableProperties"] = _paths((*hidden, *filter_only))
-    expandable = bool(entity_type.navigation) or not entity_set.per_company
-    expanding: dict[str, Value] = {"Expandable": expandable}
-    if expandable:
-        expanding["MaxLevels"] = capabilities.expand_levels
-    is_tracked = entity_set.tracks_changes and capabilities.tracks_changes
-    tracking: dict[str, Value] = {"Supported": is_tracked}
-    if tracking["Supported"]:
-        tracking["FilterableProperties"] = _paths(entity_type.queried)
-    unsupported = capabilities.unsupported
-    aggregation: Annotations = ()
-    if "$apply" not in unsupported:
-        applied = Record(_aggregation(entity_set, capabilities))
-        aggregation = (Annotation("Aggregation.ApplySupported", applied),)
-    return (
-        _capability("FilterRestrictions", filtering),
-        _capability("SortRestrictions", sorting),
-        _capability("ExpandRestrictions", expanding),
-        _capability("SearchRestrictions", {"Searchable": "$search" not in unsupported}),
-        _capability("CountRestrictions", {"Countable": True}),
-        _capability("SelectSupport", {"Supported": True}),
-        Annotation("Capabilities.TopSupported", True),
-        Annotation("Capabilities.SkipSupported", True),
-        Annotation("Capabilities.ComputeSupported", "$compute" not in unsupported),
-        Annotation("Capabilities.IndexableByKey", True),
-        _capability("ChangeTracking", tracking),
-        *aggregation,
+    expressions: Value = tuple(
+        {"Property": PropertyPath(name), "AllowedExpressions": "SingleValue"}
+        for name in filter_only
     )
+    expandable = bool(entity_type.navigation) or not entity_set.per_company
+    is_tracked = entity_set.tracks_changes and capabilities.tracks_changes
+    unsupported = capabilities.unsupported
+    aggregation: Annotations = {}
+    if "$apply" not in unsupported:
+        aggregation = {"Aggregation.ApplySupported": _aggregation(entity_set, capabilities)}
+    return {
+        "Capabilities.FilterRestrictions": {
+            "Filterable": True,
+            "RequiresFilter": False,
+            # a filter does not read the records of several companies
+            **({} if entity_set.per_company else {"MaxLevels": 0}),
+            **_properties("NonFilterable", hidden),
+            **({"FilterExpressionRestrictions": expressions} if filter_only else {}),
+        },
+        "Capabilities.SortRestrictions": {
+            "Sortable": True,
+            **_properties("NonSortable", (*hidden, *filter_only)),
+        },
+        "Capabilities.ExpandRestrictions": {
+            "Expandable": expandable,
+            **({"MaxLevels": capabilities.expand_levels} if expandable else {}),
+        },
+        "Capabilities.SearchRestrictions": {"Searchable": "$search" not in unsupported},
+        "Capabilities.CountRestrictions": {"Countable": True},
+        "Capabilities.SelectSupport": {"Supported": True},
+        "Capabilities.TopSupported": True,
+        "Capabilities.SkipSupported": True,
+        "Capabilities.ComputeSupported": "$compute" not in unsupported,
+        "Capabilities.IndexableByKey": True,
+        "Capabilities.ChangeTracking": {
+            "Supported": is_tracked,
+            **_properties("Filterable", entity_type.queried if is_tracked else ()),
+        },
+        **aggregation,
+    }
 
 
-def _aggregation(entity_set: EntitySet, capabilities: Capabilities) -> Mapping[str, Value]:
+def _aggregation(entity_set: EntitySet, capabilities: Capabilities) -> Record:
     entity_type = entity_set.type
     declared = [entity_type.by_name[name] for name in entity_type.queried]
-    groupable = [each.name for each in declared if not each.is_unlimited]
     return {
         "Transformations": capabilities.transformations,
         "Rollup": AnnotatedMember("Aggregation.RollupType", "None"),
         "From": False,
-        "GroupableProperties": _paths(groupable),
+        "GroupableProperties": _paths(each.name for each in declared if not each.is_unlimited),
         "AggregatableProperties": tuple(
-            Record(
-                {
-                    "Property": PropertyPath(each.name),
-                    "SupportedAggregationMethods": capabilities.methods_of(each.type),
-                }
-            )
+            {
+                "Property": PropertyPath(each.name),
+                "SupportedAggregationMethods": capabilities.methods_of(each.type),
+            }
             for each in declared
         ),
     }

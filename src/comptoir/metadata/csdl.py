@@ -17,18 +17,16 @@ from comptoir.edm.types import TEXT, EnumText
 from comptoir.metadata.annotations import (
     VOCABULARIES,
     AnnotatedMember,
-    Annotation,
     Annotations,
     Capabilities,
     PropertyPath,
-    Record,
+    Scalar,
     Value,
     container_annotations,
     description_annotations,
     edit_annotations,
     full_name,
     navigation_annotations,
-    root_set_annotations,
     set_annotations,
     unreadable_set_annotations,
     vocabularies,
@@ -45,6 +43,10 @@ _EDM = "http://docs.oasis-open.org/odata/ns/edm"
 _EDMX = "http://docs.oasis-open.org/odata/ns/edmx"
 _JSON_URLS = {name: f"{vocabulary_url(each)}.json" for name, each in VOCABULARIES.items()}
 
+_NO_ATTRIBUTES = {"$Type", "$Nullable", "$Collection", "$Key", "$NavigationPropertyBinding"}
+"""The members that are other attributes in XML, or elements."""
+
+_TAGS = {bool: "Bool", int: "Int", Decimal: "Decimal", str: "String"}
 _Object = dict[str, object]
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -106,7 +108,7 @@ def _types(model: Model, capabilities: Capabilities, *, under_company: bool) -> 
             "EntityType",
             entity_type.name,
             {"$Key": entity_type.key},
-            (*annotations, *_alternate_keys(entity_type)),
+            {**annotations, **_alternate_keys(entity_type)},
             tuple(children),
         )
 
@@ -119,16 +121,16 @@ def _enumerations(model: Model) -> Iterator[_Element]:
     }
     for name, each in declared.items():
         members = {member: number for number, member in enumerate(each.options)}
-        yield _Element("EnumType", name.rpartition(".")[2], members, ())
+        yield _Element("EnumType", name.rpartition(".")[2], members, {})
 
 
 def _actions(model: Model) -> Iterator[_Element]:
     """The actions of all sets; several may have the same name."""
     for each in model.sets:
         record = {"$Type": each.type.qualified_name}
-        parameters = (_Element("Parameter", "bindingParameter", record, ()),)
+        parameters = (_Element("Parameter", "bindingParameter", record, {}),)
         for action in each.type.actions:
-            yield _Element("Action", action.name, {"$IsBound": True}, (), parameters)
+            yield _Element("Action", action.name, {"$IsBound": True}, {}, parameters)
 
 
 def _contained(
@@ -138,30 +140,30 @@ def _contained(
     for each in model.per_company:
         annotations = description_annotations(each.type.description)
         if not under_company:
-            annotations += set_annotations(each, capabilities)
+            annotations = {**annotations, **set_annotations(each, capabilities, at_root=False)}
         members = {"$Type": each.type.qualified_name, "$Collection": True, "$ContainsTarget": True}
         yield _Element("NavigationProperty", each.name, members, annotations)
 
 
 def _alternate_keys(entity_type: EntityType) -> Annotations:
-    keys = tuple(
-        Record({"Key": tuple(Record({"Name": PropertyPath(name)}) for name in rule.properties)})
+    keys: Value = tuple(
+        {"Key": tuple({"Name": PropertyPath(name)} for name in rule.properties)}
         for rule in entity_type.unique
     )
-    return (Annotation("Core.AlternateKeys", keys),) if keys else ()
+    return {"Core.AlternateKeys": keys} if keys else {}
 
 
 def _property(entity_set: EntitySet, declared: Property, capabilities: Capabilities) -> _Element:
     edm_type = declared.type
-    annotations = (
-        *description_annotations(declared.description),
-        *_computed(entity_set, declared, capabilities),
-        *((Annotation("Core.Immutable", True),) if declared.immutable else ()),
-        *(Annotation(f"Validation.{each}", bound) for each, bound in edm_type.bounds.items()),
-        *_suggested(declared),
-        *_written_alone(declared),
-        *edit_annotations(entity_set, declared, capabilities),
-    )
+    annotations = {
+        **description_annotations(declared.description),
+        **_computed(entity_set, declared, capabilities),
+        **({"Core.Immutable": True} if declared.immutable else {}),
+        **{f"Validation.{each}": bound for each, bound in edm_type.bounds.items()},
+        **_suggested(declared),
+        **_written_alone(declared),
+        **edit_annotations(entity_set, declared, capabilities),
+    }
     members: _Object = {} if edm_type.edm_name == TEXT.edm_name else {"$Type": edm_type.edm_name}
     members |= {f"${name}": value for name, value in edm_type.facets.items()}
     if declared.default is not None:
@@ -169,30 +171,28 @@ def _property(entity_set: EntitySet, declared: Property, capabilities: Capabilit
     return _Element("Property", declared.name, members, annotations)
 
 
-def _computed(
-    entity_set: EntitySet, declared: Property, capabilities: Capabilities
-) -> Iterator[Annotation]:
+def _computed(entity_set: EntitySet, declared: Property, capabilities: Capabilities) -> Annotations:
     is_writable = not entity_set.read_only
     any_key = not capabilities.refuses_computed
     is_refused = not entity_set.type.accepts(declared, creating=True, any_key=any_key)
     if declared.is_computed or (is_writable and is_refused):
-        yield Annotation("Core.Computed", True)
-    elif is_writable and entity_set.type.has_computed_default(declared):
-        yield Annotation("Core.ComputedDefaultValue", True)
+        return {"Core.Computed": True}
+    has_default = is_writable and entity_set.type.has_computed_default(declared)
+    return {"Core.ComputedDefaultValue": True} if has_default else {}
 
 
-def _suggested(declared: Property) -> Iterator[Annotation]:
+def _suggested(declared: Property) -> Annotations:
     """Suggested values as examples, because the terms for lists would exclude other values."""
-    for number, value in enumerate(declared.suggested, 1):
-        example = Record({"Value": value}, "Core.PrimitiveExampleValue")
-        yield Annotation("Core.Example", example, f"Usual{number}")
+    return {
+        f"Core.Example#Usual{number}": {"@type": "Core.PrimitiveExampleValue", "Value": value}
+        for number, value in enumerate(declared.suggested, 1)
+    }
 
 
 def _written_alone(declared: Property) -> Annotations:
     """A stream can be written, also if its record cannot."""
-    if not declared.is_stream:
-        return ()
-    return (Annotation("Core.Permissions", AnnotatedMember("Core.Permission", "ReadWrite")),)
+    permission = AnnotatedMember("Core.Permission", "ReadWrite")
+    return {"Core.Permissions": permission} if declared.is_stream else {}
 
 
 def _filter_only(name: str) -> _Element:
@@ -201,9 +201,9 @@ def _filter_only(name: str) -> _Element:
     It is nullable, so that readers accept records without it, and cannot be read or written.
     """
     text = "Only for $filter, with eq and and; records do not have it."
-    unreadable = Annotation("Core.Permissions", AnnotatedMember("Core.Permission", "None"))
+    unreadable = AnnotatedMember("Core.Permission", "None")
     facets = {f"${facet}": value for facet, value in TEXT.facets.items()}
-    annotations = (*description_annotations(text), unreadable)
+    annotations: Annotations = {"Core.Description": text, "Core.Permissions": unreadable}
     return _Element("Property", name, {"$Nullable": True, **facets}, annotations)
 
 
@@ -221,11 +221,11 @@ def _navigation(model: Model, entity_type: EntityType, declared: NavigationPrope
         **({"$Partner": partner} if partner else {}),
         **({"$ContainsTarget": True} if declared.contained else {}),
     }
-    annotations = (
-        description_annotations(declared.description),
-        navigation_annotations(declared, target),
-    )
-    return _Element("NavigationProperty", declared.name, members, sum(annotations, ()))
+    annotations = {
+        **description_annotations(declared.description),
+        **navigation_annotations(declared, target),
+    }
+    return _Element("NavigationProperty", declared.name, members, annotations)
 
 
 def _partner(model: Model, entity_type: EntityType, declared: NavigationProperty) -> str:
@@ -251,7 +251,7 @@ def _set(entity_set: EntitySet, capabilities: Capabilities, *, under_company: bo
         entity_set.per_company and capabilities.sets_at_root
     )
     if at_top:
-        annotations = root_set_annotations(entity_set, capabilities)
+        annotations = set_annotations(entity_set, capabilities, at_root=True)
     elif entity_set.per_company:
         annotations = unreadable_set_annotations("Address: companies({id})/…")
     else:
@@ -301,21 +301,19 @@ def _json_element(element: _Element) -> _Object:
         members["$Parameter"] = [{"$Name": each.name, **each.members} for each in element.children]
     else:
         members |= {each.name: _json_element(each) for each in element.children}
-    for each in element.annotations:
-        qualifier = f"#{each.qualifier}" if each.qualifier else ""
-        members[f"@{full_name(each.term)}{qualifier}"] = _json_value(each.value)
-    return members
+    annotations = {f"@{full_name(term)}": value for term, value in element.annotations.items()}
+    return members | {term: _json_value(value) for term, value in annotations.items()}
 
 
 def _json_value(value: Value) -> object:
     if isinstance(value, tuple):
         return [_json_value(each) for each in value]
-    if isinstance(value, Record):
-        members = {name: _json_value(each) for name, each in value.values.items()}
-        if not value.type:
-            return members
-        url = _JSON_URLS[value.type.partition(".")[0]]
-        return {"@type": f"{url}#{full_name(value.type)}", **members}
+    if isinstance(value, Mapping):
+        members = {name: _json_value(each) for name, each in value.items()}
+        if "@type" in value:
+            name = f"{value['@type']}"
+            members["@type"] = f"{_JSON_URLS[name.partition('.')[0]]}#{full_name(name)}"
+        return members
     if isinstance(value, PropertyPath | AnnotatedMember):
         return value.name
     return value
@@ -349,41 +347,28 @@ def _add_element(parent: Xml.Element, element: _Element) -> None:
             Xml.SubElement(added, "Member", {"Name": name, "Value": f"{value}"})
     for each in element.children:
         _add_element(added, each)
-    for annotation in element.annotations:
-        attributes = {"Term": full_name(annotation.term)}
-        if annotation.qualifier:
-            attributes["Qualifier"] = annotation.qualifier
-        _set_value(Xml.SubElement(added, "Annotation", attributes), annotation.value)
+    for name, value in element.annotations.items():
+        term, _, qualifier = name.partition("#")
+        attributes = {"Term": full_name(term), **({"Qualifier": qualifier} if qualifier else {})}
+        _set_value(Xml.SubElement(added, "Annotation", attributes), value)
 
 
 def _attributes(element: _Element) -> Iterator[tuple[str, str]]:
     """The attributes of an element, whose defaults differ from those of CSDL JSON."""
-    members = element.members
+    kind, members = element.kind, element.members
     yield "Name", element.name
-    edm_type = members.get("$Type", TEXT.edm_name)
-    match element.kind:
-        case "Property":
-            yield "Type", f"{edm_type}"
-            if "$Nullable" not in members:
-                yield "Nullable", "false"
-            for name, value in members.items():
-                if name not in ("$Type", "$Nullable"):
-                    yield name[1:], value if isinstance(value, str) else _encode(value).decode()
-        case "NavigationProperty":
-            yield "Type", f"Collection({edm_type})" if "$Collection" in members else f"{edm_type}"
-            if "$Partner" in members:
-                yield "Partner", f"{members['$Partner']}"
-            if "$ContainsTarget" in members:
-                yield "ContainsTarget", "true"
-        case "Action":
-            yield "IsBound", "true"
-        case "Parameter":
-            yield "Type", f"{edm_type}"
-            yield "Nullable", "false"
-        case "EntitySet":
-            yield "EntityType", f"{edm_type}"
-            if "$IncludeInServiceDocument" in members:
-                yield "IncludeInServiceDocument", "false"
+    edm_type = f"{members.get('$Type', TEXT.edm_name)}"
+    if kind == "EntitySet":
+        yield "EntityType", edm_type
+    elif kind == "NavigationProperty" and "$Collection" in members:
+        yield "Type", f"Collection({edm_type})"
+    elif kind in ("Property", "NavigationProperty", "Parameter"):
+        yield "Type", edm_type
+    if kind in ("Property", "Parameter") and "$Nullable" not in members:
+        yield "Nullable", "false"
+    for name, value in members.items():
+        if name[0] == "$" and name not in _NO_ATTRIBUTES:
+            yield name[1:], value if isinstance(value, str) else _encode(value).decode()
 
 
 def _set_value(element: Xml.Element, value: Value) -> None:
@@ -392,7 +377,7 @@ def _set_value(element: Xml.Element, value: Value) -> None:
         collection = Xml.SubElement(element, "Collection")
         for each in value:
             _add_value(collection, each)
-    elif isinstance(value, Record):
+    elif isinstance(value, Mapping):
         _add_value(element, value)
     else:
         element.attrib.update(dict([_scalar(value)]))
@@ -400,11 +385,13 @@ def _set_value(element: Xml.Element, value: Value) -> None:
 
 def _add_value(parent: Xml.Element, value: Value) -> None:
     """Add a value as an element: a record, or an item of a collection."""
-    if isinstance(value, Record):
-        attributes = {"Type": full_name(value.type)} if value.type else {}
-        record = Xml.SubElement(parent, "Record", attributes)
-        for name, each in value.values.items():
-            _set_value(Xml.SubElement(record, "PropertyValue", {"Property": name}), each)
+    if isinstance(value, Mapping):
+        record = Xml.SubElement(parent, "Record")
+        for name, each in value.items():
+            if name == "@type":
+                record.attrib["Type"] = full_name(f"{each}")
+            else:
+                _set_value(Xml.SubElement(record, "PropertyValue", {"Property": name}), each)
     elif isinstance(value, tuple):
         raise TypeError("a collection cannot contain a collection (CSDL 4.01, section 14.4.7)")
     else:
@@ -412,16 +399,11 @@ def _add_value(parent: Xml.Element, value: Value) -> None:
         Xml.SubElement(parent, tag).text = text
 
 
-def _scalar(value: bool | int | Decimal | str | PropertyPath | AnnotatedMember) -> tuple[str, str]:
+def _scalar(value: Scalar) -> tuple[str, str]:
     """The name of the attribute or element of a value, and its text."""
-    if isinstance(value, bool):
-        return "Bool", "true" if value else "false"
-    if isinstance(value, int):
-        return "Int", str(value)
-    if isinstance(value, Decimal):
-        return "Decimal", str(value)
     if isinstance(value, PropertyPath):
         return "PropertyPath", value.name
     if isinstance(value, AnnotatedMember):
         return "EnumMember", f"{full_name(value.type)}/{value.name}"
-    return "String", value
+    text = value if isinstance(value, str) else _encode(value).decode()
+    return _TAGS[type(value)], text

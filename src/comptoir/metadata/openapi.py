@@ -10,46 +10,28 @@ from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model, Property
 from comptoir.edm.numbers import SCALE, WHOLE_DIGITS
 from comptoir.edm.types import JsonSchema
+from comptoir.errors.messages import filled
 from comptoir.metadata.annotations import Capabilities
-from comptoir.metadata.csdl import JSON as CSDL_JSON
-from comptoir.metadata.csdl import XML as CSDL_XML
-from comptoir.metadata.openapi_operations import (
-    JSON,
-    MAX_VERSION,
-    REPEATABLE,
-    Operations,
-    parameter,
-    parameters,
-    security,
-    security_schemes,
-)
 from comptoir.metadata.openapi_schemas import (
-    BATCH,
-    BATCH_RESPONSE,
-    PARTS,
-    PARTS_RESPONSE,
-    SERVICE,
     ErrorResponses,
-    Kind,
-    reference,
+    Operation,
+    Response,
     schemas,
+    shared,
+    with_facts,
 )
+from comptoir.profiles.record import WriteRules
 
-_ABOUT = f"""\
-Business records over HTTP and JSON: an OData 4.01 API, described for clients without OData.
+_ACCESS = ("Data-Access-Intent", "Consistency-Token")
+"""The parameters of all reads of records."""
 
-Records have an ETag, `@odata.etag`. Send it as `If-Match` to update or delete a record.
-Properties are never null: `""`, `0`, `false`, `0001-01-01` and the all-zero Guid are empty values.
-Text must not contain NUL characters or unpaired surrogates. All errors have the same form and
-stable codes. `$metadata` has the capabilities of each entity set.
-
-Decimals have up to {WHOLE_DIGITS} digits before the decimal point and {SCALE} after it. They are
-JSON numbers, or strings if the media type has `IEEE754Compatible=true`. Double a quote in a key,
-and percent-encode special characters: `unitsOfMeasureExt('1%2F2''')`.
-"""
-
+_COMPANY = "company_id"
+_OAUTH2, _BEARER = "oauth2", "bearer"
+_TRACKING = " `odata.track-changes`: a link to later changes."
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
+
+Paths = Iterator[tuple[str, JsonSchema]]
 
 
 def openapi_document(model: Model, settings: Settings, capabilities: Capabilities) -> bytes:
@@ -60,41 +42,36 @@ def openapi_document(model: Model, settings: Settings, capabilities: Capabilitie
     several host names; with `admin_port`, the API is not there.
     """
     base_url = settings.base_url
-    profile = settings.behaviour
-    errors = ErrorResponses(profile)
-    operations = Operations(capabilities, profile, errors)
+    errors = ErrorResponses(settings.behaviour)
+    about = filled(shared().about, {"whole_digits": WHOLE_DIGITS, "scale": SCALE})
     here = {"url": urlsplit(base_url).path, "description": "The host of this document."}
     relative = [] if settings.admin_port else [here]
+    tags = [{"name": each.name, "description": each.type.description} for each in model.sets]
+    paths = _Paths(model, capabilities, settings.behaviour.writes, errors)
     return _encode(
         {
             "openapi": "3.1.0",
             "info": {
                 "title": "Comptoir",
                 "version": __version__,
-                "description": _ABOUT + _other_names(model.aliases),
+                "description": about + _other_names(model.aliases),
                 "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
             },
             "servers": [{"url": base_url, "description": "The configured address."}, *relative],
-            "security": security(),
+            "security": _security(),
             "tags": [
-                {"name": each.name, "description": each.type.description} for each in model.sets
-            ]
-            + [{"name": "service", "description": "The service documents, and batches."}],
-            "paths": _paths(model, operations, errors),
+                *tags,
+                {"name": "service", "description": "The service documents, and batches."},
+            ],
+            "paths": dict(paths.all()),
             "components": {
                 "schemas": schemas(model, capabilities),
-                "parameters": parameters(settings, capabilities),
+                "parameters": _parameters(settings, capabilities),
                 "responses": errors.shared(),
-                "securitySchemes": security_schemes(capabilities),
+                "securitySchemes": _security_schemes(capabilities),
             },
         }
     )
-
-
-_COMPANY = "company_id"
-_MULTIPART = "multipart/mixed"
-
-Paths = Iterator[tuple[str, JsonSchema]]
 
 
 def _other_names(aliases: Mapping[str, str]) -> str:
@@ -105,186 +82,245 @@ def _other_names(aliases: Mapping[str, str]) -> str:
     return f"\nSome entity sets have a second name, with the same records: {named}.\n"
 
 
-def _paths(
-    model: Model, operations: Operations, errors: ErrorResponses
-) -> Mapping[str, JsonSchema]:
-    """The paths with their operations: of the root, then of each set."""
-    companies = model.companies
-    key = companies.type.key_property
-    outer = [_path_parameter(_COMPANY, key)]
-    company = f"/{companies.name}({{{_COMPANY}}})"
-    found: dict[str, JsonSchema] = {}
-    found.update(_root_paths("", "", [], errors))
-    found.update(_SetPaths(model, operations, "", []).paths(companies))
-    found.update(_root_paths(company, "company-", outer, errors))
-    company_sets = _SetPaths(model, operations, company, outer)
-    for each in model.per_company:
-        found.update(company_sets.paths(each))
+def _parameters(settings: Settings, capabilities: Capabilities) -> Mapping[str, JsonSchema]:
+    """The shared parameters by name, query options without their `$`.
+
+    `$skiptoken` and `$deltatoken` are not listed, because clients only follow links with them.
+    """
+    rules = settings.behaviour.writes
+    facts = {
+        "page_size": f"{settings.page_size:,}",
+        "max_page_size": f"{settings.max_page_size:,}",
+        "tracking": _TRACKING if capabilities.tracks_changes else "",
+        "short_by": rules.short_by,
+    }
+    found = {
+        name: {**each, "description": filled(str(each["description"]), facts)}
+        for name, each in shared().parameters.items()
+        if each["name"] not in capabilities.unsupported
+    }
+    if not rules.if_none_match:
+        del found["If-None-Match-any"]
+        found["If-Match-optional"]["description"] = found["If-Match"]["description"]
     return found
 
 
-def _root_paths(
-    prefix: str, id_prefix: str, variables: list[JsonSchema], errors: ErrorResponses
-) -> Paths:
-    """The paths of a service root: its service document, its metadata, and batches."""
-
-    def content(types: Mapping[str, JsonSchema]) -> JsonSchema:
-        return {name: {"schema": schema} for name, schema in types.items()}
-
-    def item(
-        method: str,
-        name: str,
-        summary: str,
-        options: Iterable[str],
-        success: tuple[str, Mapping[str, JsonSchema]],
-        kind: Kind = "read",
-        **members: JsonSchema,
-    ) -> JsonSchema:
-        description, types = success
-        response: JsonSchema = {"description": description, "content": content(types)}
-        operation: dict[str, object] = {
-            "tags": ["service"],
-            "operationId": f"{id_prefix}{name}",
-            "summary": summary,
-            "parameters": [parameter(each) for each in options],
-            **members,
-            "responses": {"200": response, **errors.references(kind)},
-        }
-        return {method: operation, **({"parameters": variables} if variables else {})}
-
-    sets = ("The entity sets.", {JSON: reference(SERVICE)})
-    yield f"{prefix}/", item("get", "service", "List the entity sets", ("$format",), sets)
-    model = ("The model in CSDL.", {CSDL_XML: {"type": "string"}, CSDL_JSON: {"type": "object"}})
-    summary = "Read the entity types and the capabilities of each set"
-    metadata = item("get", "metadata", summary, ("$format", MAX_VERSION), model)
-    yield f"{prefix}/$metadata", metadata
-    requests = content({JSON: reference(BATCH), _MULTIPART: reference(PARTS)})
-    batch = item(
-        "post",
-        "batch",
-        "Send several requests in one",
-        REPEATABLE,
-        (
-            "A response to each request.",
-            {JSON: reference(BATCH_RESPONSE), _MULTIPART: reference(PARTS_RESPONSE)},
-        ),
-        "write",
-        requestBody={"required": True, "content": requests},
-    )
-    yield f"{prefix}/$batch", batch
+def _security(*scopes: str) -> list[JsonSchema]:
+    """A token with some scopes, however the client got it."""
+    return [{scheme: list(scopes)} for scheme in (_OAUTH2, _BEARER)]
 
 
-class _SetPaths:
-    """The paths of sets at and below `prefix`, whose parameters are `outer`."""
+def _security_schemes(capabilities: Capabilities) -> Mapping[str, JsonSchema]:
+    """The sources of tokens: the token endpoint, or the operator."""
+    scopes = {
+        capabilities.read_scope: "Read records.",
+        capabilities.write_scope: "Create, update and delete records.",
+    }
+    flow = {"tokenUrl": capabilities.token_url, "scopes": scopes}
+    schemes = shared().securitySchemes
+    return {**schemes, _OAUTH2: {**schemes[_OAUTH2], "flows": {"clientCredentials": flow}}}
+
+
+class _Paths:
+    """The paths of the API with their operations, whose ids consist of the set and the verb."""
 
     def __init__(
-        self, model: Model, operations: Operations, prefix: str, outer: list[JsonSchema]
+        self, model: Model, capabilities: Capabilities, rules: WriteRules, errors: ErrorResponses
     ) -> None:
         self._model = model
-        self._operations = operations
-        self._prefix = prefix
-        self._outer = outer
+        self._capabilities = capabilities
+        self._rules = rules
+        self._errors = errors
 
-    def paths(self, entity_set: EntitySet) -> Paths:
+    def all(self) -> Paths:
+        """The paths of the root, then of a company, and of each of its sets."""
+        companies = self._model.companies
+        yield from self._root("", "", {})
+        yield from self._of_set(companies, "", [])
+        outer = [_path_parameter(_COMPANY, companies.type.key_property)]
+        company = f"/{companies.name}({{{_COMPANY}}})"
+        yield from self._root(company, "company-", {"parameters": outer})
+        for each in self._model.per_company:
+            yield from self._of_set(each, company, outer)
+
+    def _root(self, prefix: str, id_prefix: str, shared_members: JsonSchema) -> Paths:
+        """The paths of a service root: its service document, its metadata, and batches."""
+        paths = {"service": ("/", "get"), "metadata": ("/$metadata", "get")}
+        for name, (path, method) in {**paths, "batch": ("/$batch", "post")}.items():
+            found = shared().operations[name]
+            operation = {
+                "tags": ["service"],
+                "operationId": f"{id_prefix}{name}",
+                **self._members(found, found.parameters, {}),
+            }
+            yield f"{prefix}{path}", {method: operation, **shared_members}
+
+    def _of_set(self, entity_set: EntitySet, prefix: str, outer: list[JsonSchema]) -> Paths:
         """The paths of a set, its records, and their properties and navigation properties."""
-        operations = self._operations
-        address = f"{self._prefix}/{entity_set.name}"
-        collection = {"get": operations.list(entity_set, entity_set, "list")}
+        address, entity_type = f"{prefix}/{entity_set.name}", entity_set.type
+        collection = {"get": self._operation("list", entity_set)}
         if not entity_set.read_only:
-            collection["post"] = operations.create(entity_set)
-        yield address, self._item((), collection)
-        yield from self._collection_paths(entity_set, entity_set, address, (), "")
-        key = entity_set.type.key_property
+            collection["post"] = self._create(entity_set, entity_set)
+        yield address, _item(outer, collection)
+        yield from self._of_collection(entity_set, entity_set, address, outer, "")
+        key = entity_type.key_property
         name = key.name if entity_set.per_company else _COMPANY
-        record, variables = f"{address}({_placeholder(name, key)})", [_path_parameter(name, key)]
-        yield record, self._item(variables, self._record(entity_set, ""))
-        link = operations.references(entity_set, "reference")
-        yield f"{record}/$ref", self._item(variables, {"get": link})
-        yield from self._property_paths(entity_set, record, variables)
-        yield from self._alternate_key_paths(entity_set, address)
+        record = f"{address}({_placeholder(name, key)})"
+        variables = [*outer, _path_parameter(name, key)]
+        yield record, _item(variables, self._record(entity_set, ""))
+        link = self._operation("reference", entity_set)
+        yield f"{record}/$ref", _item(variables, {"get": link})
+        yield from self._of_record(entity_set, record, variables)
+        for number, rule in enumerate(entity_type.unique, 1):
+            parts = [entity_type.by_name[name] for name in rule.properties]
+            written = ",".join(f"{each.name}={_placeholder(each.name, each)}" for each in parts)
+            values = [_path_parameter(each.name, each, blank=len(parts) > 1) for each in parts]
+            found = self._record(entity_set, f"-by-rule-{number}")
+            yield f"{address}({written})", _item([*outer, *values], found)
 
     def _record(self, entity_set: EntitySet, ending: str) -> Mapping[str, JsonSchema]:
         """The operations on a record; `ending` keeps the operation ids of its keys apart."""
-        operations = self._operations
-        found = {"get": operations.read(entity_set, entity_set, f"read{ending}")}
-        if not entity_set.read_only:
-            found["patch"] = operations.update(entity_set, f"update{ending}")
-            found["put"] = operations.replace(entity_set, f"replace{ending}")
-            found["delete"] = operations.delete(entity_set, f"delete{ending}")
-        return found
+        reads = "read-narrowed" if entity_set.key_narrows else "read"
+        found = {"get": self._operation(reads, entity_set, f"read{ending}")}
+        if entity_set.read_only:
+            return found
+        # without upserts, PUT only updates
+        replaces = "replace" if self._rules.if_none_match else "update"
+        return {
+            **found,
+            "patch": self._operation("update", entity_set, f"update{ending}"),
+            "put": self._operation(replaces, entity_set, f"replace{ending}", method="PUT"),
+            "delete": self._operation("delete", entity_set, f"delete{ending}", method="DELETE"),
+        }
 
-    def _collection_paths(
+    def _create(self, entity_set: EntitySet, target: EntitySet, verb: str = "create") -> JsonSchema:
+        """Create a record of `target`, which may be contained in one of the set."""
+        is_guarded = target.create_guarded and self._rules.tags["POST"] != "ignored"
+        kind = "create-guarded" if is_guarded else "create"
+        created = self._operation(kind, target, "create", method="POST")
+        return {**created, "operationId": f"{entity_set.name}-{verb}"}
+
+    def _of_collection(
         self,
         entity_set: EntitySet,
         target: EntitySet,
         address: str,
-        variables: Iterable[JsonSchema],
+        variables: list[JsonSchema],
         id_prefix: str,
     ) -> Paths:
         """The paths of the count of the records at an address, and of references to them."""
-        operations = self._operations
-        count = operations.count(entity_set, target, f"{id_prefix}count")
-        yield f"{address}/$count", self._item(variables, {"get": count})
-        references = operations.references(entity_set, f"{id_prefix}references", many=True)
-        yield f"{address}/$ref", self._item(variables, {"get": references})
+        count = self._operation("count", entity_set, f"{id_prefix}count", target)
+        yield f"{address}/$count", _item(variables, {"get": count})
+        references = self._operation("references", entity_set, f"{id_prefix}references", target)
+        yield f"{address}/$ref", _item(variables, {"get": references})
 
-    def _property_paths(
-        self, entity_set: EntitySet, record: str, variables: list[JsonSchema]
-    ) -> Paths:
-        operations = self._operations
+    def _of_record(self, entity_set: EntitySet, record: str, variables: list[JsonSchema]) -> Paths:
+        """The paths below a record."""
         for navigation in entity_set.type.navigation:
             target = self._model.by_name[navigation.target]
             name, path = f"related-{navigation.name}", f"{record}/{navigation.name}"
             if navigation.collection:
-                listed = operations.list(entity_set, target, name)
-                content = {"get": listed}
+                content = {"get": self._operation("list", entity_set, name, target)}
                 if navigation.contained and not target.read_only:
-                    created = f"{entity_set.name}-create-{navigation.name}"
-                    content["post"] = {**operations.create(target), "operationId": created}
-                yield path, self._item(variables, content)
-                yield from self._collection_paths(entity_set, target, path, variables, f"{name}-")
+                    created = f"create-{navigation.name}"
+                    content["post"] = self._create(entity_set, target, created)
+                yield path, _item(variables, content)
+                yield from self._of_collection(entity_set, target, path, variables, f"{name}-")
             else:
-                related = operations.read(entity_set, target, name, related=True)
-                yield path, self._item(variables, {"get": related})
-                link = operations.references(entity_set, f"{name}-reference", related=True)
-                yield f"{path}/$ref", self._item(variables, {"get": link})
+                related = self._operation("read-related", entity_set, name, target)
+                yield path, _item(variables, {"get": related})
+                link = self._operation("reference-related", entity_set, f"{name}-reference")
+                yield f"{path}/$ref", _item(variables, {"get": link})
         for action in entity_set.type.actions:
             if action.change:
                 path = f"{record}/{entity_set.type.namespace}.{action.name}"
-                done = operations.act(entity_set, action.name)
-                yield path, self._item(variables, {"post": done})
+                verb = f"action-{action.name}"
+                done = self._operation("act", entity_set, verb, name=action.name)
+                yield path, _item(variables, {"post": done})
         for name in entity_set.type.streams:
+            verbs = {"get": ("read-stream", "read"), "patch": ("replace-stream", "update")}
             content = {
-                "get": operations.read_stream(entity_set, name),
-                "patch": operations.replace_stream(entity_set, name),
+                method: self._operation(kind, entity_set, f"{verb}-{name}", name=name)
+                for method, (kind, verb) in verbs.items()
             }
-            yield f"{record}/{name}", self._item(variables, content)
+            yield f"{record}/{name}", _item(variables, content)
         names = [each.name for each in entity_set.type.properties if not each.is_stream]
-        chosen: JsonSchema = {
-            "name": "property",
-            "in": "path",
-            "required": True,
-            "schema": {"type": "string", "enum": names},
-        }
-        for ending, raw in (("", False), ("/$value", True)):
-            operation = operations.property(entity_set, raw=raw)
-            item = self._item([*variables, chosen], {"get": operation})
-            yield f"{record}/{{property}}{ending}", item
+        values: JsonSchema = {"type": "string", "enum": names}
+        chosen = {"name": "property", "in": "path", "required": True, "schema": values}
+        for ending, kind in (("", "property"), ("/$value", "value")):
+            read = self._operation(kind, entity_set)
+            yield f"{record}/{{property}}{ending}", _item([*variables, chosen], {"get": read})
 
-    def _alternate_key_paths(self, entity_set: EntitySet, address: str) -> Paths:
-        entity_type = entity_set.type
-        for number, rule in enumerate(entity_type.unique, 1):
-            parts = [entity_type.by_name[name] for name in rule.properties]
-            written = ",".join(f"{each.name}={_placeholder(each.name, each)}" for each in parts)
-            variables = [_path_parameter(each.name, each, blank=len(parts) > 1) for each in parts]
-            found = self._record(entity_set, f"-by-rule-{number}")
-            yield f"{address}({written})", self._item(variables, found)
-
-    def _item(
-        self, variables: Iterable[JsonSchema], operations: Mapping[str, JsonSchema]
+    def _operation(
+        self,
+        kind: str,
+        entity_set: EntitySet,
+        verb: str = "",
+        target: EntitySet | None = None,
+        *,
+        method: str = "PATCH",
+        name: str = "",
     ) -> JsonSchema:
-        parameters = [*self._outer, *variables]
-        return {**({"parameters": parameters} if parameters else {}), **operations}
+        """An operation of a kind; a write requires the write scope.
+
+        `verb` is by default the kind, `target` the set, and `method` what the rules of tags call a
+        write. `name` is that of a stream or an action.
+        """
+        found, target = shared().operations[kind], target or entity_set
+        writes = found.kind == "write"
+        scopes = self._capabilities
+        guards = {"If-Match": self._guard(entity_set, method)}
+        listed = [guards.get(each, each) for each in found.parameters]
+        facts = {"target": target.name, "type": target.type.name, "name": name}
+        return {
+            "operationId": f"{entity_set.name}-{verb or kind}",
+            "tags": [entity_set.name],
+            "security": _security(scopes.write_scope if writes else scopes.read_scope),
+            **self._members(found, [*listed, *(() if writes else _ACCESS)], facts),
+        }
+
+    def _guard(self, entity_set: EntitySet, method: str) -> str:
+        """The parameter for the ETag of the record that a method writes, blank for none."""
+        required = "If-Match" if entity_set.if_match else "If-Match-optional"
+        guards = {"required": required, "optional": "If-Match-optional", "ignored": ""}
+        return guards[self._rules.tags[method]]
+
+    def _members(
+        self, found: Operation, parameters: Iterable[str], facts: Mapping[str, str]
+    ) -> JsonSchema:
+        """The members of an operation that do not depend on its address."""
+        unsupported = self._capabilities.unsupported
+        listed = [each for each in parameters if each and f"${each}" not in unsupported]
+        operation: dict[str, object] = {
+            "summary": filled(found.summary, facts),
+            "parameters": [{"$ref": f"#/components/parameters/{each}"} for each in listed],
+            "responses": {
+                **{status: self._response(each, facts) for status, each in found.responses.items()},
+                **self._errors.references(found.kind),
+            },
+        }
+        if found.description:
+            operation["description"] = found.description
+        if found.requestBody:
+            operation["requestBody"] = with_facts(found.requestBody, facts)
+        return operation
+
+    def _response(self, response: Response, facts: Mapping[str, str]) -> JsonSchema:
+        found: dict[str, object] = {"description": response.description}
+        names = {"ETag-of-created": "ETag" if self._rules.tag_of_created else ""}
+        headers = [name for each in response.headers if (name := names.get(each, each))]
+        if headers:
+            text: JsonSchema = {"type": "string"}
+            texts = shared().headers
+            found["headers"] = {n: {"description": texts[n], "schema": text} for n in headers}
+        if response.content:
+            found["content"] = with_facts(response.content, facts)
+        return found
+
+
+def _item(variables: Iterable[JsonSchema], operations: Mapping[str, JsonSchema]) -> JsonSchema:
+    parameters = list(variables)
+    return {**({"parameters": parameters} if parameters else {}), **operations}
 
 
 def _placeholder(name: str, declared: Property) -> str:

@@ -1,13 +1,15 @@
 """The schemas of records, pages, batches and errors in OpenAPI (JSON Schema 2020-12)."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import groupby
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Literal
+
+import msgspec
 
 from comptoir.edm.model import EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import JsonSchema, Text
+from comptoir.errors.messages import filled
 from comptoir.errors.refusal import ErrorType
 from comptoir.errors.table import (
     BODY_TOO_LARGE,
@@ -20,8 +22,6 @@ from comptoir.errors.table import (
     METHOD_NOT_ALLOWED,
     PRECONDITION_REQUIRED,
     RECORD_NOT_FOUND,
-    TOO_MANY_REQUESTS,
-    UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
 )
 from comptoir.metadata.annotations import Capabilities
@@ -30,43 +30,70 @@ from comptoir.profiles.record import Profile, ResponseOverride
 CREATE, UPDATE, PAGE = "-create", "-update", "-page"
 """The endings of the names of an entity type's other schemas."""
 
-ERROR, SERVICE, BATCH, BATCH_RESPONSE = "error", "service", "batch", "batch-answer"
-PARTS, PARTS_RESPONSE = "batch-parts", "batch-parts-answer"
-REFERENCE, REFERENCES = "reference", "references"
-
-_MULTIPART_REQUEST = "Requests as parts, between lines of the boundary that `Content-Type` names."
-_REQUEST_EXAMPLE = """\
---batch_1
-Content-Type: application/http
-
-GET companies HTTP/1.1
-Accept: application/json
-
-
---batch_1--
-""".replace("\n", "\r\n")
-_MULTIPART_RESPONSE = "A response to each request, as parts between lines of a boundary."
-_RESPONSE_EXAMPLE = """\
---batch_1
-Content-Type: application/http
-
-HTTP/1.1 200 OK
-Content-Type: application/json;odata.metadata=minimal
-OData-Version: 4.0
-
-{"value":[]}
---batch_1--
-""".replace("\n", "\r\n")
-"""A batch in multipart/mixed is text, because OpenAPI cannot describe requests as parts."""
 _EXPANDED = " Only with `$expand`."
 
-_TEXT: JsonSchema = {"type": "string"}
 _NEW_RELATED: JsonSchema = {
     "type": "array",
     "items": {"type": "object"},
     "description": "Related records to create, without the properties that relate them.",
 }
 _ADDRESS: JsonSchema = {"type": "string", "format": "uri"}
+
+
+Kind = Literal["read", "page", "write"]
+"""The kind of an operation: it reads, reads a page, or writes."""
+
+
+class Response(msgspec.Struct, frozen=True):
+    """A response, with the names of its headers."""
+
+    description: str
+    headers: Sequence[str] = ()
+    content: Mapping[str, object] = {}
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """An operation, with the names of its parameters."""
+
+    summary: str
+    responses: Mapping[str, Response]
+    parameters: Sequence[str] = ()
+    kind: Kind = "read"
+    description: str = ""
+    requestBody: Mapping[str, object] = {}  # noqa: N815 - the name in OpenAPI
+
+
+class Shared(msgspec.Struct, frozen=True):
+    """The parts of the document that do not depend on the model, from `openapi.toml`."""
+
+    about: str
+    parameters: Mapping[str, dict[str, object]]
+    securitySchemes: Mapping[str, dict[str, object]]  # noqa: N815 - the name in OpenAPI
+    schemas: Mapping[str, JsonSchema]
+    page: JsonSchema
+    headers: Mapping[str, str]
+    refused: Mapping[str, JsonSchema]
+    operations: Mapping[str, Operation]
+
+
+@cache
+def shared() -> Shared:
+    """The parts of the document that do not depend on the model."""
+    folder = files(__name__.rpartition(".")[0])
+    return msgspec.toml.decode(folder.joinpath("openapi.toml").read_bytes(), type=Shared)
+
+
+def with_facts(part: JsonSchema, facts: Mapping[str, str]) -> JsonSchema:
+    """A part of the document, with facts in its texts in place of their names in braces."""
+    return {name: _filled(each, facts) for name, each in part.items()}
+
+
+def _filled(part: object, facts: Mapping[str, str]) -> object:
+    if isinstance(part, str):
+        return filled(part, facts) if "{" in part else part
+    if isinstance(part, list):
+        return [_filled(each, facts) for each in part]
+    return with_facts(part, facts) if isinstance(part, dict) else part
 
 
 def reference(name: str) -> JsonSchema:
@@ -84,7 +111,7 @@ def schemas(model: Model, capabilities: Capabilities) -> Mapping[str, JsonSchema
         if not each.read_only:
             found[f"{name}{CREATE}"] = _create(model, each, capabilities)
             found[f"{name}{UPDATE}"] = _update(each)
-    return {**found, **_service_schemas()}
+    return {**found, **shared().schemas}
 
 
 def _record(model: Model, entity_set: EntitySet) -> JsonSchema:
@@ -123,69 +150,51 @@ def _related(model: Model, declared: NavigationProperty) -> JsonSchema:
 
 
 def _page(entity_set: EntitySet) -> JsonSchema:
-    page: JsonSchema = {
-        "type": "object",
-        "required": ["value"],
-        "properties": {
-            "@odata.context": _ADDRESS,
-            "@odata.count": {"type": "integer", "description": "With `$count=true`."},
-            "value": {"type": "array", "items": reference(entity_set.type.name)},
-            "@odata.nextLink": {
-                **_ADDRESS,
-                "description": "The link to the next page, if there is one.",
-            },
-            "@odata.deltaLink": {**_ADDRESS, "description": "The link to later changes."},
-        },
-    }
+    name = entity_set.type.name
+    page = with_facts(shared().page, {"type": name})
     if not entity_set.single_inline:
         return page
     text = "If one record matches and `$filter` is the only option, its properties are here too."
-    return {"description": text, "allOf": [page, reference(entity_set.type.name)]}
+    return {"description": text, "allOf": [page, reference(name)]}
 
 
 def _create(model: Model, entity_set: EntitySet, capabilities: Capabilities) -> JsonSchema:
     entity_type, any_key = entity_set.type, not capabilities.refuses_computed
     properties: dict[str, JsonSchema] = {}
     for declared in entity_type.properties:
-        is_accepted = entity_type.accepts(declared, creating=True, any_key=any_key)
-        if declared.is_stream or not is_accepted:
-            continue
-        schema = {**_accepted(declared), **_annotations(declared)}
-        if not declared.required and not entity_type.has_computed_default(declared):
-            schema["default"] = declared.type.wire(declared.initial)
-        properties[declared.name] = schema
+        if not declared.is_stream and entity_type.accepts(declared, creating=True, any_key=any_key):
+            schema = _accepted(declared)
+            if not declared.required and not entity_type.has_computed_default(declared):
+                schema["default"] = declared.type.wire(declared.initial)
+            properties[declared.name] = schema
     if capabilities.inserts_related:
         for navigation in entity_type.navigation:
             if navigation.collection and not model.by_name[navigation.target].read_only:
                 properties[navigation.name] = _NEW_RELATED
     required = [each.name for each in entity_type.required]
-    return {
-        "type": "object",
-        "description": f"A new {entity_type.name}. Omitted properties get their default.",
-        "properties": properties,
-        "additionalProperties": False,
-        **({"required": required} if required else {}),
-    }
+    about = f"A new {entity_type.name}. Omitted properties get their default."
+    return {**_body(about, properties), **({"required": required} if required else {})}
 
 
 def _update(entity_set: EntitySet) -> JsonSchema:
     entity_type = entity_set.type
-    return {
-        "type": "object",
-        "description": f"The changes to a {entity_type.name}. Omitted properties keep their value.",
-        "properties": {
-            declared.name: {**_accepted(declared), **_annotations(declared)}
-            for declared in entity_type.properties
-            if entity_type.accepts(declared, creating=False, any_key=True)
-            and not declared.is_stream
-        },
-        "additionalProperties": False,
+    properties = {
+        declared.name: _accepted(declared)
+        for declared in entity_type.properties
+        if entity_type.accepts(declared, creating=False, any_key=True) and not declared.is_stream
     }
+    about = f"The changes to a {entity_type.name}. Omitted properties keep their value."
+    return _body(about, properties)
+
+
+def _body(about: str, properties: JsonSchema) -> JsonSchema:
+    schema = {"type": "object", "description": about, "properties": properties}
+    return {**schema, "additionalProperties": False}
 
 
 def _accepted(declared: Property) -> dict[str, object]:
     least = {"minLength": 1} if declared.required and isinstance(declared.type, Text) else {}
-    return {**declared.type.accepted_json_schema, **least}
+    return {**declared.type.accepted_json_schema, **least, **_annotations(declared)}
 
 
 def _annotations(declared: Property) -> JsonSchema:
@@ -198,146 +207,58 @@ def _annotations(declared: Property) -> JsonSchema:
     return documentation
 
 
-def _service_schemas() -> Mapping[str, JsonSchema]:
-    shared: Mapping[str, JsonSchema] = {
-        "code": {"type": "string", "description": "A stable code; the reference lists all codes."},
-        "message": {"type": "string", "description": "What is wrong, where, and what to do."},
-        "target": {"type": "string", "description": "The property, query option or header."},
-    }
-    detail = _object(shared, "code", "message")
-    details = {"type": "array", "items": detail, "description": "All errors, if there are several."}
-    error = _object({**shared, "details": details}, "code", "message")
-    headers = {"type": "object", "additionalProperties": _TEXT}
-    sets = {"type": "object", "properties": {"name": _TEXT, "kind": _TEXT, "url": _TEXT}}
-    part = {
-        "id": _TEXT,
-        "method": {"type": "string", "enum": ["GET", "POST", "PATCH", "PUT", "DELETE"]},
-        "url": {"type": "string", "description": "Absolute, or relative to the service root."},
-        "headers": headers,
-        "body": {},
-        "atomicityGroup": {
-            "type": "string",
-            "description": "The requests of a group succeed or fail together.",
-        },
-        "dependsOn": {"type": "array", "items": _TEXT},
-        "if": _TEXT,
-    }
-    response = {"id": _TEXT, "status": {"type": "integer"}, "headers": headers, "body": {}}
-    address = {"type": "object", "properties": {"@odata.id": _TEXT}}
-    return {
-        REFERENCE: address,
-        REFERENCES: _list_object("value", address),
-        ERROR: _object({"error": error}, "error"),
-        SERVICE: _list_object("value", sets),
-        BATCH: _closed(_list_object("requests", _closed(_object(part, "id", "method", "url")))),
-        BATCH_RESPONSE: _list_object("responses", _object(response, "status")),
-        PARTS: {**_TEXT, "description": _MULTIPART_REQUEST, "examples": [_REQUEST_EXAMPLE]},
-        PARTS_RESPONSE: {
-            **_TEXT,
-            "description": _MULTIPART_RESPONSE,
-            "examples": [_RESPONSE_EXAMPLE],
-        },
-    }
-
-
-def _list_object(name: str, item: JsonSchema) -> JsonSchema:
-    return _object({name: {"type": "array", "items": item}}, name)
-
-
-def _object(properties: Mapping[str, JsonSchema], *required: str) -> JsonSchema:
-    return {"type": "object", "required": list(required), "properties": properties}
-
-
-def _closed(schema: JsonSchema) -> JsonSchema:
-    """The schema of an object without other members."""
-    return {**schema, "additionalProperties": False}
-
-
-Kind = Literal["read", "page", "write"]
-"""The kind of an operation: it reads, reads a page, or writes."""
-
-_WRITE_ONLY = {
-    each.status
-    for each in (
-        KEY_EXISTS,
-        ENTITY_CHANGED,
-        BODY_TOO_LARGE,
-        UNSUPPORTED_MEDIA_TYPE,
-        PRECONDITION_REQUIRED,
-    )
+_OF_WRITES = (
+    KEY_EXISTS, ENTITY_CHANGED, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, PRECONDITION_REQUIRED,
+)  # fmt: skip
+_NOT_OF: Mapping[Kind, Sequence[ErrorType]] = {
+    "read": (*_OF_WRITES, LINK_EXPIRED, METHOD_NOT_ALLOWED),
+    "page": (*_OF_WRITES, METHOD_NOT_ALLOWED),
+    "write": (LINK_EXPIRED, METHOD_NOT_ALLOWED),
 }
-_LINK_ONLY = {LINK_EXPIRED.status}
-_UNDOCUMENTED_METHODS = {METHOD_NOT_ALLOWED.status}
+"""The errors whose statuses an operation of a kind does not have, or does not document."""
 
-_IN_ONE_GROUP: Mapping[str, str] = MappingProxyType(
-    {
-        INVALID_CREDENTIALS.code: "BAD_CREDENTIALS",
-        RECORD_NOT_FOUND.code: "NO_RECORD",
-        PRECONDITION_REQUIRED.code: "NO_TAG",
-    }
-)
+_IN_ONE_GROUP: Mapping[str, str] = {
+    INVALID_CREDENTIALS.code: "BAD_CREDENTIALS",
+    RECORD_NOT_FOUND.code: "NO_RECORD",
+    PRECONDITION_REQUIRED.code: "NO_TAG",
+}
 """Errors that do not occur under a profile with an override of their only group."""
-
-_RETRY = ("Retry-After", "The seconds to wait.", "integer")
-_HEADERS: Mapping[int, tuple[str, str, str]] = MappingProxyType(
-    {
-        INVALID_CREDENTIALS.status: ("WWW-Authenticate", "The challenge (RFC 6750).", "string"),
-        METHOD_NOT_ALLOWED.status: ("Allow", "The allowed methods.", "string"),
-        TOO_MANY_REQUESTS.status: _RETRY,
-        UNAVAILABLE.status: _RETRY,
-    }
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """An error as a client meets it; `text` says when."""
-
-    status: int
-    code: str
-    text: str
 
 
 class ErrorResponses:
     """The error responses of the operations, which share them."""
 
     def __init__(self, profile: Profile) -> None:
-        self._rows = list(_rows(profile))
-        found = {each.status for each in self._rows}
-        reads = found - _WRITE_ONLY - _LINK_ONLY - _UNDOCUMENTED_METHODS
-        self._statuses: Mapping[Kind, set[int]] = {
-            "read": reads,
-            "page": reads | (_LINK_ONLY & found),
-            "write": reads | (_WRITE_ONLY & found),
-        }
+        self._texts: dict[int, list[tuple[str, str]]] = {}
+        """The codes that clients meet by status, each with a text that says when."""
+
+        for status, code, text in _rows(profile):
+            self._texts.setdefault(status, []).append((code, text))
 
     def references(self, kind: Kind) -> Mapping[str, JsonSchema]:
         """References to the responses of operations of a kind."""
+        left_out = {each.status for each in _NOT_OF[kind]}
         return {
             str(status): {"$ref": f"#/components/responses/refused-{status}"}
-            for status in sorted(self._statuses[kind])
+            for status in sorted(self._texts.keys() - left_out)
         }
 
     def shared(self) -> Mapping[str, JsonSchema]:
         """The responses by name, each with its codes and their meanings."""
-
-        def status(each: _Row) -> int:
-            return each.status
-
-        by_status = groupby(sorted(self._rows, key=status), key=status)
-        return {f"refused-{number}": _response(number, list(rows)) for number, rows in by_status}
+        found = sorted(self._texts.items())
+        return {f"refused-{status}": _response(status, texts) for status, texts in found}
 
 
-def _rows(profile: Profile) -> Iterator[_Row]:
+def _rows(profile: Profile) -> Iterator[tuple[int, str, str]]:
     """The errors of the service that occur under a profile, and then its verdicts in JSON."""
     for each in ERROR_TABLE:
         if _occurs(each, profile):
             override = profile.codes.get(each.code)
             shown: ErrorType | ResponseOverride = each if override is None else override
-            yield _Row(shown.status, shown.code, f"{each.meaning} {each.remedy}")
+            yield shown.status, shown.code, f"{each.meaning} {each.remedy}"
     for override in profile.errors.values():
         if override.media == "json":
-            yield _Row(override.status, override.code, override.message)
+            yield override.status, override.code, override.message
 
 
 def _occurs(error: ErrorType, profile: Profile) -> bool:
@@ -350,12 +271,11 @@ def _occurs(error: ErrorType, profile: Profile) -> bool:
     return _IN_ONE_GROUP.get(error.code) not in profile.errors
 
 
-def _response(status: int, rows: list[_Row]) -> JsonSchema:
-    codes = {"properties": {"code": {"enum": list(dict.fromkeys(each.code for each in rows))}}}
-    schema = {"allOf": [reference(ERROR), {"properties": {"error": codes}}]}
-    description = "\n".join(f"- `{each.code}`: {each.text}" for each in rows)
-    response = {"description": description, "content": {"application/json": {"schema": schema}}}
-    if status not in _HEADERS:
-        return response
-    name, meaning, json_type = _HEADERS[status]
-    return {**response, "headers": {name: {"description": meaning, "schema": {"type": json_type}}}}
+def _response(status: int, texts: Sequence[tuple[str, str]]) -> JsonSchema:
+    codes = {"properties": {"code": {"enum": list(dict.fromkeys(code for code, _ in texts))}}}
+    schema = {"allOf": [reference("error"), {"properties": {"error": codes}}]}
+    return {
+        "description": "\n".join(f"- `{code}`: {text}" for code, text in texts),
+        "content": {"application/json": {"schema": schema}},
+        **shared().refused.get(str(status), {}),
+    }

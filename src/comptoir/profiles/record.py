@@ -12,22 +12,6 @@ Confidence = Literal["code", "ours"]
 
 
 @dataclass(frozen=True, slots=True)
-class EnumMember:
-    """A member of an enumeration: the name in its declaration, and the caption for people."""
-
-    name: str
-    caption: str
-
-
-@dataclass(frozen=True, slots=True)
-class Enumeration:
-    """Members in the order of their numbers; the first one is the empty value."""
-
-    source: str
-    members: tuple[EnumMember, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Relation:
     """A value names a record: the one of `entity_set` with this value in `named_by`.
 
@@ -46,14 +30,15 @@ class FieldRule:
     """The values that a property accepts; the caption is its name in messages.
 
     `length` counts characters. A `code` is stored without blanks around it, in upper case.
-    `mandatory`: never blank. `rule` names a check of the value.
+    `members` are the names and captions of an enumeration in the order of their numbers, the empty
+    value first. `mandatory`: never blank. `rule` names a check of the value.
     """
 
     caption: str
     length: int | None = None
     code: bool = False
-    enumeration: Enumeration | None = None
-    relations: tuple[Relation, ...] = ()
+    members: tuple[tuple[str, str], ...] = ()
+    relation: Relation | None = None
     mandatory: bool = False
     rule: Literal["", "email", "phone"] = ""
     confidence: Confidence = "code"
@@ -77,21 +62,14 @@ class TableRule:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The tables by entity set, and other names of sets; none in the standard profile."""
+    """The tables by entity set, and other names of sets; none in the standard profile.
+
+    Without `relations`, a value may name a record that does not exist.
+    """
 
     tables: Mapping[str, TableRule] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
-
-    def without_relations(self) -> Self:
-        """The same tables, in which a value may name a record that does not exist."""
-        tables = {
-            name: replace(
-                table,
-                fields={each: replace(rule, relations=()) for each, rule in table.fields.items()},
-            )
-            for name, table in self.tables.items()
-        }
-        return replace(self, tables=tables)
+    relations: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +364,7 @@ class Profile:
         """The rules of tables that the profile obeys."""
         if self.tables == "ignored":
             return Values()
-        return tables if self.tables == "obeyed" else tables.without_relations()
+        return replace(tables, relations=self.tables == "obeyed")
 
     def without_interface_extensions(self) -> Self:
         """The same profile, without the interface's shapes that the other product lacks."""

@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, BinaryIO, Protocol
 
@@ -29,9 +30,8 @@ _MIB = 1 << 20
 
 _DRAFT = ".comptoir-backup.part"
 _COMPRESSIONS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+_NOT_WHOLE = (zipfile.BadZipFile, zlib.error, KeyError, EOFError, ValueError, RuntimeError)
 _LARGEST_MANIFEST = 64 << 20
-_LARGEST_ENTRY = 1 << 20
-"""The most bytes of an entry that is read whole."""
 
 
 class CompanyState(msgspec.Struct, frozen=True):
@@ -150,8 +150,12 @@ class Writing:
     def add(self, name: str, chunks: Iterable[bytes]) -> None:
         """Add an entry; raises `OperatorError` if there is no room for it."""
         try:
+            digest = hashlib.sha256()
             with self._archive.open(name, "w", force_zip64=True) as entry:
-                self._digests[name] = _digest(_written_to(entry, chunks))
+                for chunk in chunks:
+                    entry.write(chunk)
+                    digest.update(chunk)
+            self._digests[name] = digest.hexdigest()
         except OSError as error:
             raise problems.CANNOT_WRITE(path=self.path, reason=error.strerror) from error
 
@@ -171,20 +175,14 @@ class Archive:
     def database(self, meter: Meter) -> Iterator[bytes]:
         """The content of the database."""
         meter.expected = self._archive.getinfo(DATABASE).file_size
-        return meter.counted(self.chunks(DATABASE))
-
-    def chunks(self, name: str) -> Iterator[bytes]:
-        """The content of an entry."""
-        with self._archive.open(name) as entry:
-            yield from chunks_of(entry)
+        return meter.counted(_entry(self._archive, DATABASE))
 
     def files(self, folder: str) -> Iterator[tuple[str, bytes]]:
-        """The names and contents of the small files in a folder."""
+        """The names of the files in a folder, and the first MiB of each."""
         for name in self.manifest.digests:
             before, _, file = name.rpartition("/")
             if before == folder:
-                with self._archive.open(name) as entry:
-                    yield file, entry.read(_LARGEST_ENTRY)
+                yield file, b"".join(islice(_entry(self._archive, name), 1))
 
 
 def chunks_of(file: IO[bytes]) -> Iterator[bytes]:
@@ -205,28 +203,20 @@ def opened(path: Path) -> Iterator[Archive]:
                 manifest = msgspec.json.decode(entry.read(_LARGEST_MANIFEST), type=Manifest)
             if manifest.format > FORMAT or manifest.revision not in SERVES:
                 raise problems.NEWER_BACKUP(path=path, release=manifest.release, own=__version__)
-            found = Archive(archive, manifest)
             for name, digest in {DATABASE: "", **manifest.digests}.items():
-                if _digest(found.chunks(name)) != digest:
+                if _digest(_entry(archive, name)) != digest:
                     raise zipfile.BadZipFile(f"{name} does not have its digest")
         except OSError as error:
             raise problems.NOT_A_BACKUP(path=path, reason=error.strerror) from error
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            KeyError,
-            EOFError,
-            ValueError,
-            RuntimeError,
-        ) as error:
+        except _NOT_WHOLE as error:
             raise problems.NOT_A_BACKUP(path=path, reason=error) from error
-        yield found
+        yield Archive(archive, manifest)
 
 
-def _written_to(file: IO[bytes], chunks: Iterable[bytes]) -> Iterator[bytes]:
-    for chunk in chunks:
-        file.write(chunk)
-        yield chunk
+def _entry(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    """The content of an entry, a MiB at a time."""
+    with archive.open(name) as entry:
+        yield from chunks_of(entry)
 
 
 def _digest(chunks: Iterable[bytes]) -> str:

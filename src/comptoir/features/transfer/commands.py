@@ -1,10 +1,16 @@
 """`comptoir load`, `comptoir dump` and `comptoir copy`: move companies in bulk."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import csv
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
+from typing import TextIO
 
 import click
+import msgspec
 
 from comptoir.auth.fields import guids
 from comptoir.cli.options import (
@@ -26,16 +32,16 @@ from comptoir.cli.runner import (
     use_store,
 )
 from comptoir.config import Settings, load_settings
-from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.model import Company, EntitySet, Model, Property
 from comptoir.edm.numbers import Number
 from comptoir.edm.types import TEXT_LENGTH, CodeText, PrimitiveType
 from comptoir.errors.messages import quoted, suggestion
 from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.copy import Copy, CopyReport
-from comptoir.features.transfer.dump import DumpFormat, dump_file, dump_records
 from comptoir.features.transfer.files import SUFFIXES, FileSource
 from comptoir.features.transfer.load import ERRORS_KEPT, LoadReport, load_source
-from comptoir.store.snapshot import ShowProgress, open_snapshot
+from comptoir.plan.read import Row
+from comptoir.store.snapshot import ShowProgress, Snapshot, open_snapshot
 from comptoir.store.store import Store
 
 _STAGES = {"check": "checking", "write": "writing"}
@@ -153,22 +159,18 @@ def find_files(paths: Iterable[Path], model: Model) -> dict[EntitySet, Path]:
 
 
 def _files_at(path: Path) -> list[Path]:
-    if path.is_dir():
-        return _files_in(path)
-    if not path.exists():
-        raise problems.NO_FILE(path=path)
-    if not path.is_file():
-        raise problems.NOT_A_FILE(path=path)
-    if path.suffix not in SUFFIXES:
-        raise problems.UNKNOWN_FORMAT(path=path, suffixes=_SUFFIXES)
-    return [path]
-
-
-def _files_in(folder: Path) -> list[Path]:
+    if not path.is_dir():
+        if not path.exists():
+            raise problems.NO_FILE(path=path)
+        if not path.is_file():
+            raise problems.NOT_A_FILE(path=path)
+        if path.suffix not in SUFFIXES:
+            raise problems.UNKNOWN_FORMAT(path=path, suffixes=_SUFFIXES)
+        return [path]
     try:
-        listed = sorted(folder.iterdir())
+        listed = sorted(path.iterdir())
     except OSError as error:
-        raise problems.UNREADABLE_FOLDER(folder=folder, reason=error.strerror) from error
+        raise problems.UNREADABLE_FOLDER(folder=path, reason=error.strerror) from error
     # a name with a leading dot is a draft or a file of the operating system
     found = [
         each
@@ -176,7 +178,7 @@ def _files_in(folder: Path) -> list[Path]:
         if each.suffix in SUFFIXES and not each.name.startswith(".") and each.is_file()
     ]
     if not found:
-        raise problems.EMPTY_FOLDER(folder=folder, suffixes=_SUFFIXES)
+        raise problems.EMPTY_FOLDER(folder=path, suffixes=_SUFFIXES)
     return found
 
 
@@ -193,6 +195,21 @@ def _entity_set(path: Path, model: Model) -> EntitySet:
         name=quoted(path.stem),
         known=", ".join(stored),
     )
+
+
+WriteRow = Callable[[Row], None]
+
+
+class DumpFormat(StrEnum):
+    """The format of the files."""
+
+    NDJSON = "ndjson"
+    CSV = "csv"
+
+
+def dump_file(folder: Path, entity_set: EntitySet, file_format: DumpFormat) -> Path:
+    """The file that an entity set is written to, named after it."""
+    return folder / f"{entity_set.name}.{file_format}"
 
 
 @click.command()
@@ -247,6 +264,84 @@ def _prepare(folder: Path, form: DumpFormat, stored: Sequence[EntitySet]) -> Non
         target = dump_file(folder, entity_set, form)
         if target.exists():
             raise problems.FILE_EXISTS(path=target)
+
+
+async def dump_records(
+    snapshot: Snapshot,
+    company: Company,
+    entity_set: EntitySet,
+    target: Path,
+    show_progress: ShowProgress,
+    *,
+    with_secrets: bool,
+) -> int:
+    """Write the records of a company's set in a snapshot to a file, whole or not at all.
+
+    Returns the number of records; a set without records gets no file. Secret properties are left
+    out unless `with_secrets`; then only the owner of the file can read it. Raises `OperatorError`
+    if the file exists or cannot be written.
+    """
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    total = await snapshot.count(entity_set.name, company.id)
+    if not total:
+        return 0
+    mode = 0o600 if with_secrets else 0o666
+    written = [
+        (at, each)
+        for at, each in enumerate(entity_set.type.properties, start=1)
+        if with_secrets or not each.secret
+    ]
+    writer = _csv_writer if target.suffix == f".{DumpFormat.CSV}" else _ndjson_writer
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+                write = writer(file, written)
+                count = 0
+                async for rows in snapshot.rows(entity_set.name, company.id):
+                    for row in rows:
+                        write(row)
+                    count += len(rows)
+                    show_progress(f"writing {entity_set.name}", count, total)
+                file.flush()
+                os.fsync(file.fileno())
+            _put_in_place(draft, target)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise problems.CANNOT_WRITE(path=target, reason=error.strerror) from error
+    return count
+
+
+def _put_in_place(draft: Path, target: Path) -> None:
+    if target.exists():
+        raise problems.FILE_EXISTS(path=target)
+    draft.rename(target)
+
+
+def _csv_writer(file: TextIO, written: Sequence[tuple[int, Property]]) -> WriteRow:
+    # Python before 3.13 does not quote a bare CR unless everything is quoted
+    writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow([each.name for _, each in written])
+
+    def write(row: Row) -> None:
+        writer.writerow([each.type.to_text(row[at]) for at, each in written])
+
+    return write
+
+
+def _ndjson_writer(file: TextIO, written: Sequence[tuple[int, Property]]) -> WriteRow:
+    encode = msgspec.json.Encoder().encode
+    kept = [(at, each.name, each.type.to_wire) for at, each in written]
+
+    def write(row: Row) -> None:
+        record = {
+            name: row[at] if to_wire is None else to_wire(row[at]) for at, name, to_wire in kept
+        }
+        file.write(encode(record).decode())
+        file.write("\n")
+
+    return write
 
 
 @click.command()

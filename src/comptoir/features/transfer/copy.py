@@ -29,7 +29,6 @@ from comptoir.store.snapshot import (
     LOOKUP,
     ConvertedSnapshot,
     CopyProgress,
-    Origin,
     ShowProgress,
     Snapshot,
     open_snapshot,
@@ -63,20 +62,14 @@ class CopyReport(msgspec.Struct):
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
 
 
-class _State(msgspec.Struct, frozen=True):
-    """The state of a company in the source and in the target.
+async def _state(
+    company_id: str, ours: Snapshot, theirs: Snapshot, *, restart: bool
+) -> tuple[int, int | None, CopyProgress | None]:
+    """The last change of a company in the source, and what the target has of it.
 
-    `complete` is the last change of a complete company in the target, `progress` that of an
-    unfinished copy.
+    This is the last change of a complete company, or the progress of an unfinished copy. Raises
+    `OperatorError` if the company cannot be copied.
     """
-
-    origin: Origin
-    complete: int | None
-    progress: CopyProgress | None
-
-
-async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, restart: bool) -> _State:
-    """The state of a company; raises `OperatorError` if it cannot be copied."""
     origin = await ours.origin(company_id)
     if origin is None:
         raise problems.GONE(company=company_id)
@@ -95,7 +88,7 @@ async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, restart: 
             raise problems.ANOTHER_COMPANY(company=company_id)
     name = (await ours.names())[company_id]
     check_other(await theirs.names(), company_id, name, operator_rows.NAME_IN_TARGET)
-    return _State(origin, copied.number if copied else None, progress)
+    return origin.number, copied.number if copied else None, progress
 
 
 class Copy:
@@ -154,31 +147,27 @@ class Copy:
     async def _begin(self, ours: Snapshot, *, restart: bool) -> bool:
         """Store the copy's progress; returns false if the company is complete in the target."""
         async with open_snapshot(self._target) as theirs:
-            found = await _state(self._id, ours, theirs, restart=restart)
-        self._stored_progress = found.progress
-        self._report.number = found.origin.number
-        if found.complete is not None:
-            self._report.was_complete = found.complete == found.origin.number
-            self._move(found.complete)
+            last, complete, progress = await _state(self._id, ours, theirs, restart=restart)
+        self._stored_progress = progress
+        self._report.number = last
+        if complete is not None:
+            self._report.was_complete = complete == last
+            self._move(complete)
             if not self._report.was_complete:
                 await self._step(self._progress, reopens=True)
                 # services still cache the company, and must not serve it between two states
                 await asyncio.sleep(COMPANY_CACHE_SECONDS)
             return not self._report.was_complete
-        if found.progress is not None and not restart:
-            self._move(found.progress.number)
+        if progress is not None and not restart:
+            self._move(progress.number)
         else:
-            await self._drop()
-            self._move(found.origin.number)
+            if progress is not None:
+                dropped = dropping(self._progress.holder)
+                await self._step(dropped)
+                await drop_rows(self._target, self._id, dropped, self._show_progress)
+            self._move(last)
         await self._step(self._progress)
         return True
-
-    async def _drop(self) -> None:
-        """Drop the rows of an unfinished copy, if there is one."""
-        if self._stored_progress is not None:
-            progress = dropping(self._progress.holder)
-            await self._step(progress)
-            await drop_rows(self._target, self._id, progress, self._show_progress)
 
     async def _copy_all(self, ours: Snapshot) -> None:
         """Copy the rows of each table after the last one that the target has."""

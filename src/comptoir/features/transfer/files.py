@@ -1,4 +1,7 @@
-"""Sources of rows: CSV, NDJSON, JSON and Parquet files, read a chunk of rows at a time."""
+"""Sources of rows: CSV, NDJSON, JSON and Parquet files, read a chunk of rows at a time.
+
+Readers raise `UnicodeDecodeError` for text that is not UTF-8, whose line `FileSource` finds.
+"""
 
 import csv
 import hashlib
@@ -37,10 +40,14 @@ _WHITESPACE = " \t\r\n"
 _LONGEST_RECORD = 64 << 20
 
 
-class BrokenLine(msgspec.Struct, frozen=True):
-    """A line that cannot be read, in a file whose other lines can."""
+class LoadError(msgspec.Struct, frozen=True):
+    """An error in a line of a file, counted from 1, or in none (0).
+
+    `column` is empty if it is not in one column, and may name several.
+    """
 
     line: int
+    column: str
     reason: str
 
 
@@ -58,7 +65,7 @@ class Chunk(msgspec.Struct, frozen=True):
     rows: Sequence[Sequence[Json]]
     text: bool
     head: int | None
-    broken: Sequence[BrokenLine] = ()
+    broken: Sequence[LoadError] = ()
 
     @property
     def size(self) -> int:
@@ -67,16 +74,15 @@ class Chunk(msgspec.Struct, frozen=True):
 
 
 class FileError(Exception):
-    """A file that cannot be read; `line` is 0 if the error is not in one line."""
+    """A file that cannot be read."""
 
     def __init__(self, line: int, error: OperatorError) -> None:
         super().__init__(str(error))
-        self.line = line
-        self.reason = str(error)
+        self.error = LoadError(line, "", str(error))
 
 
 def read_csv(path: Path) -> Iterator[Chunk]:
-    """Read CSV (RFC 4180) in UTF-8, with or without a BOM, with LF or CRLF; raises `FileError`."""
+    """Read CSV (RFC 4180), with or without a BOM, with LF or CRLF; raises `FileError`."""
     csv.field_size_limit(_LARGEST_CELL)
     with path.open("rb") as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
         reader = csv.reader(text, strict=True)
@@ -85,7 +91,7 @@ def read_csv(path: Path) -> Iterator[Chunk]:
             columns = _csv_columns(reader)
             lines: list[int] = []
             rows: list[list[str]] = []
-            broken: list[BrokenLine] = []
+            broken: list[LoadError] = []
             begin, line = 0, reader.line_num
             for row in reader:
                 # a cell may contain line ends, so a record begins on the line after the last one
@@ -95,7 +101,7 @@ def read_csv(path: Path) -> Iterator[Chunk]:
                     rows.append(row)
                 elif row:
                     width = problems.OTHER_WIDTH(count=len(row), columns=len(columns))
-                    broken.append(BrokenLine(first, str(width)))
+                    broken.append(LoadError(first, "", str(width)))
                 count = len(rows) + len(broken)
                 if count % _ROWS_PER_MEASUREMENT:
                     continue
@@ -107,8 +113,6 @@ def read_csv(path: Path) -> Iterator[Chunk]:
             yield Chunk(columns, lines, rows, text=True, head=1, broken=broken)
         except csv.Error as error:
             raise FileError(line + 1, problems.NOT_CSV(reason=error)) from None
-        except UnicodeDecodeError:
-            raise _not_utf8(path) from None
 
 
 def _csv_columns(reader: Iterator[list[str]]) -> tuple[str, ...]:
@@ -165,26 +169,20 @@ def _text(cell: object) -> str:
     return cell.isoformat() if isinstance(cell, date) else str(cell)
 
 
-_Record = tuple[int, int, Json | BrokenLine]
+_Record = tuple[int, int, Json | LoadError]
 """The line on which a record begins, the length of its text, and its value."""
 
 
 def read_ndjson(path: Path) -> Iterator[Chunk]:
     """Read NDJSON, one object per line; raises `FileError`."""
     with path.open("rb") as file:
-        try:
-            yield from _chunks(_ndjson_records(file))
-        except UnicodeDecodeError:
-            raise _not_utf8(path) from None
+        yield from _chunks(_ndjson_records(file))
 
 
 def read_json(path: Path) -> Iterator[Chunk]:
     """Read a JSON array of objects, or an object with the array as `value`; raises `FileError`."""
     with path.open(encoding="utf-8-sig") as file:
-        try:
-            yield from _chunks(_ArrayReader(file).records())
-        except UnicodeDecodeError:
-            raise _not_utf8(path) from None
+        yield from _chunks(_ArrayReader(file).records())
 
 
 def _refuse_constant(constant: str) -> Json:
@@ -219,14 +217,14 @@ def _ndjson_records(file: BinaryIO) -> Iterator[_Record]:
             yield number, len(line), cast("Json", _DECODER.decode(content))
         except (RecursionError, InvalidOperation, ValueError) as error:
             reason = problems.NOT_AN_OBJECT(reason=error)
-            yield number, len(line), BrokenLine(number, str(reason))
+            yield number, len(line), LoadError(number, "", str(reason))
 
 
 def _chunks(records: Iterable[_Record]) -> Iterator[Chunk]:
     columns: tuple[str, ...] = ()
     lines: list[int] = []
     rows: list[list[Json]] = []
-    broken: list[BrokenLine] = []
+    broken: list[LoadError] = []
     size, found = 0, False
     for line, length, record in records:
         found = True
@@ -243,11 +241,11 @@ def _chunks(records: Iterable[_Record]) -> Iterator[Chunk]:
             columns = names
             lines.append(line)
             rows.append([record[name] for name in names])
-        elif isinstance(record, BrokenLine):
+        elif isinstance(record, LoadError):
             broken.append(record)
         else:
             reason = problems.OTHER_TYPE(type=json_type(record))
-            broken.append(BrokenLine(line, str(reason)))
+            broken.append(LoadError(line, "", str(reason)))
     if not found:
         raise FileError(0, problems.NO_RECORDS())
     yield Chunk(columns, lines, rows, text=False, head=None, broken=broken)
@@ -395,10 +393,12 @@ class FileSource:
             raise FileError(0, problems.FILE_CHANGED())
         self._seen = now
 
-    @staticmethod
     @contextmanager
-    def _readable() -> Iterator[None]:
+    def _readable(self) -> Iterator[None]:
         try:
-            yield
+            try:
+                yield
+            except UnicodeDecodeError:
+                raise _not_utf8(self._path) from None
         except OSError as error:
             raise FileError(0, problems.UNREADABLE(reason=error.strerror or error)) from None

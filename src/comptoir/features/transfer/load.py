@@ -1,6 +1,6 @@
 """Load rows: check a source completely, then write it in units; a later run can resume.
 
-The unique values seen so far, and the checked rows, are in temporary databases, of which a bounded
+The unique values seen so far, and the checked rows, are in a temporary database, of which a bounded
 part is in memory.
 """
 
@@ -16,7 +16,7 @@ from operator import itemgetter
 import msgspec
 
 from comptoir.config import Settings
-from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
+from comptoir.edm.model import Company, EntitySet, KeyValues, UniqueRule
 from comptoir.edm.types import Stored
 from comptoir.features.transfer import errors as problems
 from comptoir.features.transfer.files import (
@@ -25,11 +25,11 @@ from comptoir.features.transfer.files import (
     Chunk,
     FileError,
     FileSource,
+    LoadError,
 )
 from comptoir.features.transfer.load_rows import (
     Columns,
     HeaderError,
-    LoadError,
     LoadPlan,
     LoadRows,
     bind_chunk,
@@ -49,7 +49,6 @@ LONGEST_TEXT = Settings().body_bytes
 
 LOADED_BY = "comptoir load"
 """The author of loaded records in the change log."""
-
 
 MANY_OBJECTS = 20_000
 """The new objects after which the garbage collector runs during a load."""
@@ -72,9 +71,14 @@ class LoadReport(msgspec.Struct):
     errors: list[LoadError] = msgspec.field(default_factory=list)
 
 
-_REGISTER_KIB = 32_768
-_SPOOL_KIB = 8_192
-"""The cache of a temporary database, and the most memory in which SQLite sorts its rows."""
+_CACHE_KIB = 32_768
+"""The cache of the temporary database, and the most memory in which SQLite sorts its rows."""
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(tuple[Stored, ...]).decode
+
+_Spooled = tuple[int, int, bytes]
+"""The number of a row's columns among all, its line, and its encoded values."""
 
 
 @contextmanager
@@ -85,20 +89,30 @@ def _needing_room() -> Iterator[None]:
         raise problems.NO_TEMPORARY_FOLDER(reason=error) from error
 
 
-class _TemporaryDatabase:
-    """A database in a temporary file. Raises `OperatorError` if the disk is full."""
+class Staging:
+    """The unique values and the checked rows of a source, in a temporary file.
+
+    Rows are added in the order of the source, and read in the order to write them in. A file is
+    therefore read once, and what is written is what has been checked. Raises `OperatorError` if the
+    disk is full.
+    """
 
     @_needing_room()
-    def __init__(self, cache_kib: int) -> None:
+    def __init__(self) -> None:
+        self._columns: list[Columns] = []
+        self._numbers: dict[tuple[str, ...], int] = {}
+        self._rules: dict[tuple[str, ...], int] = {}
+        self.size = 0
         # a database without a name is a temporary file
         self._database = sqlite3.connect("", isolation_level=None)
         with ExitStack() as opened:
             opened.callback(self.close)
-            self._database.execute("PRAGMA page_size=16384")
-            self._database.execute("PRAGMA journal_mode=OFF")
-            self._database.execute("PRAGMA synchronous=OFF")
-            self._database.execute(f"PRAGMA cache_size=-{cache_kib}")
-            self._database.execute("BEGIN")
+            self._database.executescript(
+                f"PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+                f"PRAGMA cache_size=-{_CACHE_KIB}; BEGIN;"
+                "CREATE TABLE seen (rule, value, line, PRIMARY KEY (rule, value)) WITHOUT ROWID;"
+                "CREATE TABLE spooled (columns, line, row, key);"
+            )
             opened.pop_all()
 
     def close(self) -> None:
@@ -106,28 +120,12 @@ class _TemporaryDatabase:
         with suppress(sqlite3.Error):
             self._database.close()
 
-
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(tuple[Stored, ...]).decode
-
-
-class Register(_TemporaryDatabase):
-    """The key values and unique values of a source, each with the line that it is first on."""
-
-    @_needing_room()
-    def __init__(self) -> None:
-        super().__init__(_REGISTER_KIB)
-        self._numbers: dict[tuple[str, ...], int] = {}
-        self._database.execute(
-            "CREATE TABLE seen (rule, value, line, PRIMARY KEY (rule, value)) WITHOUT ROWID"
-        )
-
     @_needing_room()
     def repeated(
         self, rule: UniqueRule, lines: Sequence[int], identities: Sequence[KeyValues | None]
     ) -> list[LoadError]:
         """The errors of rows that repeat the key or a unique value of an earlier row."""
-        number = self._numbers.setdefault(rule.properties, len(self._numbers))
+        number = self._rules.setdefault(rule.properties, len(self._rules))
         # a single value needs no encoding
         encode = _encode if len(rule.properties) > 1 else itemgetter(0)
         entries = [
@@ -146,25 +144,6 @@ class Register(_TemporaryDatabase):
             if first != line:
                 errors.append(LoadError(line, rule.name, str(problems.REPEATED(first=first))))
         return errors
-
-
-_Spooled = tuple[int, int, bytes]
-"""The number of a row's columns among all, its line, and its encoded values."""
-
-
-class Spool(_TemporaryDatabase):
-    """The checked rows of a source: added in its order, and read in the order to write them in.
-
-    A file is therefore read once, and what is written is what has been checked.
-    """
-
-    @_needing_room()
-    def __init__(self) -> None:
-        super().__init__(_SPOOL_KIB)
-        self._columns: list[Columns] = []
-        self._numbers: dict[tuple[str, ...], int] = {}
-        self.size = 0
-        self._database.execute("CREATE TABLE spooled (columns, line, row, key)")
 
     @_needing_room()
     def add(self, rows: LoadRows) -> None:
@@ -218,14 +197,6 @@ class Spool(_TemporaryDatabase):
         return LoadRows(self._columns[number], lines, by_column)
 
 
-class _Part(msgspec.Struct, frozen=True):
-    """Rows of a source: their number, the valid ones, None without columns, and the errors."""
-
-    size: int
-    rows: LoadRows | None
-    errors: list[LoadError]
-
-
 @contextmanager
 def _rare_collections() -> Iterator[None]:
     """Let the garbage collector visit rows less often: they are many, and have no cycles."""
@@ -255,73 +226,92 @@ async def load_source(
     if the store refuses rows that passed the check, and `OperatorError` if the temporary folder is
     full; the same call resumes after the written rows.
     """
-    run = _Load(store, company, entity_set, show_progress)
-    with _rare_collections(), closing(Spool()) as spool:
+    run = _Load(store, company, entity_set, show_progress, longest_text)
+    with _rare_collections(), closing(Staging()) as staging:
         try:
             digest = source.digest()
-            with closing(Register()) as register:
-                await run.check(_parts(source, entity_set, longest_text), register, spool)
+            await run.check(source, staging)
         except FileError as error:
             run.report.refused += 1
-            run.report.errors.append(LoadError(error.line, "", error.reason))
+            run.report.errors.append(error.error)
         else:
             if run.report.refused == 0 or keep_good:
-                await run.write(spool, digest)
+                await run.write(staging, digest)
                 run.report.written = True
     return run.report
-
-
-def _parts(source: FileSource, entity_set: EntitySet, longest_text: int) -> Iterator[_Part]:
-    known: dict[tuple[str, ...], Columns] = {}
-    for chunk in source.chunks():
-        errors = [LoadError(each.line, "", each.reason) for each in chunk.broken]
-        rows: LoadRows | None = None
-        if chunk.rows or chunk.head is not None:
-            try:
-                if chunk.columns not in known:
-                    known[chunk.columns] = bind_columns(entity_set, chunk.columns)
-            except HeaderError as error:
-                errors += _of_header(chunk, error)
-            else:
-                rows, refused = bind_chunk(known[chunk.columns], chunk, longest_text)
-                errors += refused
-        yield _Part(chunk.size, rows, errors)
 
 
 class _Load:
     """The check and the write of one source."""
 
     def __init__(
-        self, store: Store, company: Company, entity_set: EntitySet, show_progress: ShowProgress
+        self,
+        store: Store,
+        company: Company,
+        entity_set: EntitySet,
+        show_progress: ShowProgress,
+        longest_text: int,
     ) -> None:
         self._store = store
         self._company = company
         self._set = entity_set
         self._show_progress = show_progress
+        self._longest_text = longest_text
+        self._columns: dict[tuple[str, ...], Columns] = {}
+        self._numbered = [each.name for each in entity_set.type.properties if each.numbered]
+        self._first: dict[str, tuple[int, bool]] = {}
+        """By numbered property, the first row, and whether it has a number."""
+
         self._refused = sha256()
         self.report = LoadReport()
 
-    async def check(self, parts: Iterator[_Part], register: Register, spool: Spool) -> None:
-        """Report the errors of rows alone, together and with stored records; spool the others."""
+    async def check(self, source: FileSource, staging: Staging) -> None:
+        """Report the errors of rows alone, together and with stored records; stage the others."""
         has_records = await self._has_records()
-        numbering = _Numbering(self._set.type)
-        for part in parts:
-            errors = part.errors
-            if part.rows is not None:
-                own = await self._own_records(part.rows) if has_records else {}
-                errors = errors + _lacking(part.rows, own) + numbering.mixed(part.rows)
-                for rule in part.rows.columns.rules:
-                    identities = part.rows.identities(rule, own)
-                    errors += register.repeated(rule, part.rows.lines, identities)
-                    if has_records and rule is not part.rows.columns.matched_by:
-                        errors += await self._conflicts(part.rows, rule, identities)
+        for chunk in source.chunks():
+            rows, errors = self._bound(chunk)
+            if rows is not None:
+                own = await self._own_records(rows) if has_records else {}
+                errors += _lacking(rows, own) + self._mixed(rows)
+                for rule in rows.columns.rules:
+                    identities = rows.identities(rule, own)
+                    errors += staging.repeated(rule, rows.lines, identities)
+                    if has_records and rule is not rows.columns.matched_by:
+                        errors += await self._conflicts(rows, rule, identities)
             refused = self._add(sorted(errors, key=lambda error: error.line))
-            if part.rows is not None:
-                spool.add(part.rows.without(refused))
-            self.report.rows += part.size
+            if rows is not None:
+                staging.add(rows.without(refused))
+            self.report.rows += chunk.size
             self._show_progress("check", self.report.rows, 0)
             # lets a cancellation interrupt the check
             await asyncio.sleep(0)
+
+    def _bound(self, chunk: Chunk) -> tuple[LoadRows | None, list[LoadError]]:
+        """The valid rows of a chunk, None without columns, and the errors of the others."""
+        errors = list(chunk.broken)
+        if not chunk.rows and chunk.head is None:
+            return None, errors
+        try:
+            if chunk.columns not in self._columns:
+                self._columns[chunk.columns] = bind_columns(self._set, chunk.columns)
+        except HeaderError as error:
+            return None, errors + _of_header(chunk, error)
+        rows, refused = bind_chunk(self._columns[chunk.columns], chunk, self._longest_text)
+        return rows, errors + refused
+
+    def _mixed(self, rows: LoadRows) -> list[LoadError]:
+        """The errors of rows that differ from the first one in having a number.
+
+        Otherwise a row without a number could get a free one that a later row contains.
+        """
+        errors: list[LoadError] = []
+        for name in self._numbered if rows.lines else ():
+            given = name in rows.columns.position
+            first, expected = self._first.setdefault(name, (rows.lines[0], given))
+            if given != expected:
+                row = problems.GIVEN_HERE if given else problems.NOT_GIVEN_HERE
+                errors += [LoadError(line, name, str(row(first=first))) for line in rows.lines]
+        return errors
 
     def _add(self, errors: list[LoadError]) -> set[int]:
         """Add errors to the report; returns the refused lines."""
@@ -371,15 +361,15 @@ class _Load:
                 errors.append(LoadError(line, rule.name, str(problems.VALUE_TAKEN(key=key))))
         return errors
 
-    async def write(self, spool: Spool, digest: str) -> None:
+    async def write(self, staging: Staging, digest: str) -> None:
         """Write the valid rows, after those that an interrupted load has written."""
         report = self.report
         alone_until: int | None = None
         # the number of rows done says which they are only if the rows and their order are the same
-        order = "by key" if spool.by_key else "by line"
+        order = "by key" if staging.by_key else "by line"
         progress = sha256(f"{digest} {self._refused.hexdigest()} {order}".encode()).hexdigest()
         done = report.resumed_at = await rows_done(self._store, self._company, self._set, progress)
-        for unit in spool.units(skipped=done):
+        for unit in staging.units(skipped=done):
             done += sum(len(rows.lines) for rows in unit)
             plan = LoadPlan(
                 self._company,
@@ -388,7 +378,7 @@ class _Load:
                 LOADED_BY,
                 progress,
                 rows_done=done,
-                finishes=done == spool.size,
+                finishes=done == staging.size,
                 alone_until=alone_until,
             )
             loaded = await write_rows(self._store, plan)
@@ -396,7 +386,7 @@ class _Load:
             report.inserted += loaded.inserted
             report.updated += loaded.updated
             report.unchanged += loaded.unchanged
-            self._show_progress("write", done, spool.size)
+            self._show_progress("write", done, staging.size)
         written = report.inserted + report.updated
         if written and written + report.resumed_at >= MANY_ROWS:
             await self._store.refresh_statistics((self._set.name, CHANGES))
@@ -421,25 +411,3 @@ def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadEr
         for line, match in zip(rows.lines, rows.matches(), strict=True)
         if match not in own
     ]
-
-
-class _Numbering:
-    """Checks that either all rows or none have a number for each numbered property.
-
-    Otherwise a row without a number could get a free one that a later row contains.
-    """
-
-    def __init__(self, entity_type: EntityType) -> None:
-        self._names = [each.name for each in entity_type.properties if each.numbered]
-        self._first: dict[str, tuple[int, bool]] = {}
-
-    def mixed(self, rows: LoadRows) -> list[LoadError]:
-        """The errors of rows that differ from the first one."""
-        errors: list[LoadError] = []
-        for name in self._names if rows.lines else ():
-            given = name in rows.columns.position
-            first, expected = self._first.setdefault(name, (rows.lines[0], given))
-            if given != expected:
-                row = problems.GIVEN_HERE if given else problems.NOT_GIVEN_HERE
-                errors += [LoadError(line, name, str(row(first=first))) for line in rows.lines]
-        return errors

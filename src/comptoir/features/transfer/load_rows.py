@@ -26,7 +26,7 @@ from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import EdmError, Guid, Stored, Text
 from comptoir.errors.refusal import OperatorError
 from comptoir.features.transfer import errors as problems
-from comptoir.features.transfer.files import Chunk
+from comptoir.features.transfer.files import Chunk, LoadError
 from comptoir.features.transfer.tables import LOADS
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
@@ -41,14 +41,6 @@ T = TypeVar("T")
 
 _BELOW_VERSION = (1 << 76) - 1
 """The bits of a UUID after its version."""
-
-
-class LoadError(msgspec.Struct, frozen=True):
-    """An error in a line of a file, counted from 1; `column` may name several columns."""
-
-    line: int
-    column: str
-    reason: str
 
 
 class HeaderError(Exception):
@@ -110,10 +102,6 @@ class LoadRows(msgspec.Struct, frozen=True):
         """The values of a property, None if the file has no column for it."""
         at = self.columns.position.get(name)
         return None if at is None else self.by_column[at]
-
-    def at(self, number: int) -> tuple[Stored, ...]:
-        """The values of one row, in the order of the columns."""
-        return tuple([column[number] for column in self.by_column])
 
     def alone(self, number: int) -> "LoadRows":
         """A single row."""
@@ -366,14 +354,7 @@ class _RowBatch:
         self._loaded = loaded
         self._names = tuple(rows.columns.position)
         self._columns = [self._type.column_of[name] for name in self._names]
-        self._derives = bool(rows.columns.derivations)
         self._reads_others = rows.columns.reads_others
-        self._checked = [
-            each
-            for each in self._type.unique
-            if each is not rows.columns.matched_by
-            and not rows.columns.position.keys().isdisjoint(each.properties)
-        ]
 
     def write(self, *, all_new: bool) -> Steps[None]:
         """Insert, update or leave the records; with `all_new` no row matches a record."""
@@ -436,7 +417,10 @@ class _RowBatch:
             for match, record in zip(self._matches, records, strict=True)
             if record is not None
         }
-        for rule in self._checked if own else ():
+        matched_by, given = self._rows.columns.matched_by, self._rows.columns.position.keys()
+        for rule in self._type.unique if own else ():
+            if rule is matched_by or given.isdisjoint(rule.properties):
+                continue
             positions = [self._type.column_of[name] for name in rule.properties]
             identities = self._rows.identities(rule, own)
             for number in numbers:
@@ -462,7 +446,7 @@ class _RowBatch:
                 columns[each.name] = yield from self._unit.free_numbers(self._set, each.name, count)
             else:
                 columns[each.name] = [each.initial] * count
-        if self._derives:
+        if rows.columns.derivations:
             yield from self._derive_columns(rows, columns)
         numbers, at = self._unit.ledger.log_all(
             self._set, columns[entity_type.key], CREATE, self._plan.by
@@ -485,7 +469,7 @@ class _RowBatch:
         columns |= changing
         for number in range(len(rows.lines)):
             record = {name: column[number] for name, column in columns.items()}
-            given = dict(zip(self._names, rows.at(number), strict=True))
+            given = {name: record[name] for name in self._names}
             derived = yield from self._unit.derive(self._set, record, given, every, None)
             for name in derived:
                 changing[name][number] = record[name]
@@ -523,36 +507,23 @@ def _merged(unit: Steps[T]) -> Steps[T]:
     They run when the unit yields a statement that returns rows, or ends, so their order with other
     statements may change: between two reads, a unit must not write a record twice.
     """
-    waiting = _PendingStatements()
+    waiting: dict[str, tuple[ManyQueries, list[Sequence[Value]]]] = {}
+
+    def take() -> Steps[None]:
+        for first, rows in waiting.values():
+            yield msgspec.structs.replace(first, rows=rows)
+        waiting.clear()
+
     try:
         statement = next(unit)
         while True:
             if isinstance(statement, ManyQueries):
-                waiting.add(statement)
+                waiting.setdefault(statement.text, (statement, []))[1].extend(statement.rows)
                 rows: list[Row] = []
             else:
-                yield from waiting.take()
+                yield from take()
                 rows = yield statement
             statement = unit.send(rows)
     except StopIteration as end:
-        yield from waiting.take()
+        yield from take()
         return cast("T", end.value)
-
-
-class _PendingStatements:
-    """Statements that return no rows, by text."""
-
-    def __init__(self) -> None:
-        self._first: dict[str, ManyQueries] = {}
-        self._rows: dict[str, list[Sequence[Value]]] = {}
-
-    def add(self, statement: ManyQueries) -> None:
-        self._first.setdefault(statement.text, statement)
-        self._rows.setdefault(statement.text, []).extend(statement.rows)
-
-    def take(self) -> Steps[None]:
-        """Run the statements, in the order of the first of each text."""
-        for text, first in self._first.items():
-            yield msgspec.structs.replace(first, rows=self._rows[text])
-        self._first.clear()
-        self._rows.clear()
