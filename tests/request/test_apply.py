@@ -1,14 +1,10 @@
 """`$apply`: transformations."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from comptoir.errors.refusal import Refusal
 from comptoir.request.apply import parse_apply
 from comptoir.request.expression.parser import ExpressionLimits
-from support.effort import examples
-from support.syntax import is_read_or_refused
 
 
 def test_limits_apply_to_all_transformations_together() -> None:
@@ -28,13 +24,3 @@ def test_groups_nest_as_deep_as_the_limit() -> None:
             parse_apply("groupby((a)," * depth + "identity" + ")" * depth, limits)
     deepest = "groupby((a)," * 100 + "identity" + ")" * 100
     assert parse_apply(deepest)
-
-
-PIECES = ["filter(", "groupby((", "aggregate(", ")", "(", ",", "/", "a", " with ", "sum", " as "]
-PIECES += ["$count", "identity", "top(1)", "search(", " ", "b", "'x'", " from ", "orderby(", " eq "]
-
-
-@settings(max_examples=examples(500))
-@given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=16).map("".join)))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    is_read_or_refused(parse_apply, text, "$apply")

@@ -1,18 +1,13 @@
 """`$expand`: items, and what is nested in them."""
 
-from collections.abc import Iterable
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INVALID_URL
 from comptoir.request.expression.parser import parse_expression
-from comptoir.request.fields import ExpandItem, ExpandLimits, parse_expand, within
+from comptoir.request.fields import ExpandLimits, parse_expand, within
 from comptoir.request.options import OptionParser, query_string
-from support.effort import examples
-from support.syntax import content, is_read_or_refused, refusal_of
+from support.syntax import content
 
 
 def test_an_error_in_a_nested_option_has_its_column_in_the_whole_text() -> None:
@@ -57,24 +52,3 @@ def test_nested_items_count_among_all_items() -> None:
     with pytest.raises(Refusal, match="exceeds the limit of 3 items") as caught:
         parse_expand(text, ExpandLimits(items=3))
     assert "column 16" in caught.value.message
-
-
-def assert_nested_texts_agree(items: Iterable[ExpandItem]) -> None:
-    for each in items:
-        if each.options.expand is None:
-            assert not each.items
-        else:
-            assert content(parse_expand(each.options.expand)) == content(each.items)
-        assert_nested_texts_agree(each.items)
-
-
-PIECES = ["a", "b", "(", ")", ";", ",", "$expand=", "$filter=", "$top=", "1", "'", '"', "/$ref"]
-PIECES += ["/$count", "*", "levels=", "max", " ", "$search=", "\\", "@p=", "c eq 'x'"]
-
-
-@settings(max_examples=examples(500))
-@given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=16).map("".join)))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    is_read_or_refused(parse_expand, text, "$expand")
-    if refusal_of(parse_expand, text) is None:
-        assert_nested_texts_agree(parse_expand(text))

@@ -1,14 +1,10 @@
 """`$search`: words and phrases, and how they are joined."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from comptoir.errors.refusal import Refusal
 from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.search import SearchJunction, parse_search
-from support.effort import examples
-from support.syntax import is_read_or_refused
 from support.together import together
 
 
@@ -32,12 +28,3 @@ def test_a_search_nests_as_deep_as_the_limit(opening: str) -> None:
         else:
             with pytest.raises(Refusal, match="exceeds the limit of 20 levels"):
                 parse_search(text, limits)
-
-
-PIECES = ["a", "AND", "OR", "NOT", "(", ")", '"', "\\", " ", " ", ";", "'", "é", '"b c"', "\t"]
-
-
-@settings(max_examples=examples(400))
-@given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=14).map("".join)))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    is_read_or_refused(parse_search, text, "$search")
