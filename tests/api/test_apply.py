@@ -71,19 +71,6 @@ def test_averages_are_rounded_half_even(
     ]
 
 
-def test_text_is_grouped_and_sorted_by_code_point(company: Company) -> None:
-    texts = ["a", "A", "ä", "ß", "ss", "\uffff", "😀", "a "]
-    company.load(
-        "shippingAgentsExt",
-        *({"code": f"{number}", "name": name} for number, name in enumerate(texts * 2)),
-    )
-
-    found = rows(company, "shippingAgentsExt", "groupby((name),aggregate($count as n))")
-    assert found == [{"name": name, "n": 2} for name in sorted(texts)]
-    apply = "aggregate(name with countdistinct as d,name with max as last)"
-    assert rows(company, "shippingAgentsExt", apply) == [{"d": len(texts), "last": "😀"}]
-
-
 def test_the_metadata_lists_aggregation_methods(service: Service) -> None:
     accept = {"Accept": "application/json"}
     document = service.client.get("$metadata", headers=accept).json()

@@ -48,3 +48,9 @@ def test_errors_of_the_server_have_cache_headers(request_line: bytes, server: Se
         answer = ask(connection, request_line)
 
     assert guards(answer) == ("nosniff", "no-store")
+
+
+def test_every_response_has_a_different_id(service: Service) -> None:
+    ids = {service.origin.get("healthz").headers["x-request-id"] for _ in range(20)}
+
+    assert len(ids) == 20

@@ -106,3 +106,11 @@ def test_companies_are_not_written_over_http(
 
     refusal(answer, "BadRequest_MethodNotAllowed")
     assert answer.headers["allow"] == "HEAD, GET"
+
+
+def test_records_of_two_companies_share_no_tag(service: Service) -> None:
+    tags = {
+        tag_of(service.new_company().post("shippingAgentsExt", {"code": "A"})) for _ in range(3)
+    }
+
+    assert len(tags) == 3

@@ -29,15 +29,6 @@ def people(service: Service) -> Company:
 ALL = "C1 C2 P1 P2 P3 P4 "
 
 
-def test_companies_are_filtered_too(service: Service) -> None:
-    company = service.new_company("Straße")
-
-    query = {"$filter": "toupper(name) eq 'STRASSE' and year(lastModifiedDateTime) ge 2024"}
-    read = service.client.listed("companies", query)
-
-    assert company.id in [each["id"] for each in read]
-
-
 def test_all_pages_have_the_time_of_the_first(people: Company) -> None:
     """The cursor of a page is computed with the time of the first page."""
     headers = {"Prefer": "odata.maxpagesize=2"}

@@ -63,20 +63,6 @@ def test_an_update_has_the_values_before_and_after(company: Company, agent: Reco
     ]
 
 
-def test_a_replacement_and_a_delete_have_what_they_replace(company: Company, agent: Record) -> None:
-    company.put(path_of(agent), {"code": "UPS"}, "*")
-    whole = without_control(company.record(path_of(agent)))
-    company.delete(path_of(agent), "*")
-
-    deleted, replaced, *_ = changes(company)
-
-    assert (replaced.before, replaced.after) == (
-        {"code": "DHL", "name": "Second"},
-        {"code": "UPS", "name": ""},
-    )
-    assert (deleted.before, deleted.after, deleted.previous) == (whole, None, replaced.number)
-
-
 def test_values_have_the_form_that_records_have(own_stock: Company) -> None:
     """Numbers, dates, times and Booleans, and a key in quotes."""
     for entity_set in MODEL.stored:
@@ -88,17 +74,6 @@ def test_values_have_the_form_that_records_have(own_stock: Company) -> None:
             secret = shown.keys() & {"onlinePassword"}
             assert changes(own_stock, query)[0].before == {**shown, **dict.fromkeys(secret)}
     assert len(own_stock.changes()) > len(MODEL.stored) + 5
-
-
-def test_the_history_of_a_record_skips_other_changes(company: Company, agent: Record) -> None:
-    other = record(company.post(AGENTS, {"code": "UPS"}), 201)
-    company.patch(path_of(agent), {"name": "Third"}, "*")
-    company.patch(path_of(other), {"name": "x"}, "*")
-
-    assert numbers(changes(company, of_record(AGENTS, agent["id"]))) == [4, 2, 1]
-    assert numbers(changes(company, of_record(AGENTS, agent["id"], 2))) == [2, 1]
-    assert numbers(changes(company, of_record(AGENTS, agent["id"]), size=1)) == [4, 2, 1]
-    assert numbers(changes(company, {"entitySet": CONTACTS})) == []
 
 
 def test_the_history_of_a_deleted_record_begins_at_its_delete(

@@ -55,39 +55,6 @@ def test_pages_have_every_record_once(size: int, order: str, agents: Company) ->
     assert sorted(whole) == ALL
 
 
-@together("order", ["code", "name,code desc"])
-def test_records_created_or_deleted_between_pages_do_not_affect_the_others(
-    order: str, agents: Company
-) -> None:
-    """Existing records are read once each; new ones sort before and after the page."""
-    read = pages(agents, {"$orderby": order}, 4)
-    found = [str(each["code"]) for each in next(read)]
-    for number in range(COUNT):
-        agents.load("shippingAgentsExt", _agent(number, "0-new-{}"), _agent(number, "Z-new-{}"))
-        rest = next(read, None)
-        if rest is None:
-            break
-        found += [str(each["code"]) for each in rest]
-
-    stayed = [code for code in found if code in ALL]
-    assert sorted(stayed) == ALL
-    assert len(found) == len(set(found))
-
-
-@together("top", [0, 1, 4, 5, 6, 10, 22, 23, 24, 10**30])
-def test_top_limits_all_pages_together(top: int, agents: Company) -> None:
-    found = codes(pages(agents, {"$orderby": "code", "$top": top}))
-
-    assert found == ALL[:top]
-
-
-@together("skip", [4, 5, 12, 22, 23])
-def test_skip_counts_from_the_first_page(skip: int, agents: Company) -> None:
-    found = codes(pages(agents, {"$orderby": "code", "$skip": skip}))
-
-    assert found == ALL[skip:]
-
-
 def test_pages_have_1000_records_by_default_and_up_to_20000(company: Company) -> None:
     company.load("shippingAgentsExt", *({"code": f"{n}"} for n in range(20_002)))
 
