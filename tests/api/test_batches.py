@@ -72,21 +72,6 @@ def test_a_batch_may_do_what_its_token_allows(service: Service, stocked: Company
     assert outside["2"].status == 200
 
 
-def test_large_pages_are_complete(company: Company) -> None:
-    """Two pages that are each larger than one piece of the response."""
-    company.load(
-        "contactsExt",
-        *({"number": f"K{number:04d}", "displayName": "x" * 50} for number in range(300)),
-    )
-    read = {"method": "GET", "url": "contactsExt"}
-
-    answers = documents(company, {"id": "1", **read}, {"id": "2", **read})
-
-    expected = company.get("contactsExt").content
-    assert len(expected) > 200_000
-    assert [bytes(reply.body) for reply in answers.values()] == [expected, expected]
-
-
 @together("coding", ["gzip", "zstd", "identity"])
 def test_the_response_to_a_batch_may_be_compressed(coding: str, company: Company) -> None:
     company.load("contactsExt", *({"number": f"K{each}", "displayName": "x"} for each in range(99)))

@@ -5,7 +5,6 @@ import pytest
 
 from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
-from comptoir.features.history import feature
 from support.batches import documents
 from support.client import Record, record
 from support.companies import Company
@@ -17,7 +16,6 @@ from support.roles import tokens_of_roles
 from support.samples import PATHS
 from support.service import Service, StartService
 from support.together import together
-from support.waiting import until
 
 AGENTS = "shippingAgentsExt"
 CONTACTS = "contactsExt"
@@ -300,20 +298,3 @@ def test_old_values_are_trimmed_and_the_changes_stay(company: Company, agent: Re
     company.patch(path_of(agent), {"name": "Third"}, "*")
     last, *rest = changes(company, of_record(AGENTS, agent["id"]))
     assert (last.before, numbers(rest)) == ({"name": "Second"}, [2, 1])
-
-
-def test_a_service_trims_in_the_background(
-    start_service: StartService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    company = start_service().new_company()
-    created = record(company.post(AGENTS, {"code": "DHL", "name": "First"}), 201)
-    company.patch(path_of(created), {"name": "Second"}, "*")
-    monkeypatch.setattr(feature, "TRIM_SECONDS", 0.01)
-    trims = start_service(history_days=0).client
-
-    def trimmed() -> list[Change] | None:
-        assert trims.get("companies").status_code == 200
-        found = changes(company)
-        return found if found[0].before is None else None
-
-    assert numbers(until(trimmed, "trimmed")) == [2, 1]

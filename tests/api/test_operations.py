@@ -1,64 +1,11 @@
 """The eleven operations, by the tables and examples of the interface."""
 
-from collections.abc import Mapping
-
-from support.client import Record, record, tag_of, values
+from support.client import record, values
 from support.companies import Company
 from support.contract import FIELDS, assert_follows, without_control
 from support.refusals import refusal
-from support.samples import (
-    CAMPAIGN,
-    CONTACT,
-    ITEM,
-    ITEM_REFERENCE,
-    NO_GUID,
-    PATHS,
-    SAMPLES,
-    SHIPPING_AGENT,
-)
+from support.samples import ITEM, NO_GUID, PATHS, SAMPLES
 from support.together import together
-
-UPDATES: Mapping[str, tuple[str, Record]] = {
-    "1: contact": (f"contactsExt({CONTACT})", {"displayName": "Annette Hill-Berg", "city": "Linz"}),
-    "2: itemReference": (
-        f"itemReferencesExt({ITEM_REFERENCE})",
-        {
-            "itemNo": "1900-S",
-            "variantCode": "BLUE",
-            "unitOfMeasure": "BOX",
-            "referenceType": "Vendor",
-            "referenceTypeNo": "V1",
-            "referenceNo": "R1",
-            "description": "Chair",
-            "description2": "ash",
-        },
-    ),
-    "4: campaign": (
-        f"campaignsExt({CAMPAIGN})",
-        {"description": "Summer", "startingDate": "2024-06-01", "activated": False},
-    ),
-    "5: shippingAgent": (f"shippingAgentsExt({SHIPPING_AGENT})", {"code": "UPS", "name": "UPS"}),
-}
-
-
-@together("name", UPDATES)
-def test_an_update_returns_the_whole_record(name: str, own_stock: Company) -> None:
-    path, changes = UPDATES[name]
-    resource = path.partition("(")[0]
-    before = own_stock.get(path)
-
-    answer = own_stock.patch(path, changes, if_match=tag_of(before))
-
-    updated = record(answer)
-    assert_follows(resource, updated)
-    kept = {
-        field: value
-        for field, value in without_control(record(before)).items()
-        if field not in changes and field not in ("lastModifiedDateTime", "searchName")
-    }
-    assert updated.items() >= (kept | changes).items()
-    assert tag_of(answer) == updated["@odata.etag"] != tag_of(before)
-    assert own_stock.record(path) == updated
 
 
 def test_operation_2_refuses_the_values_of_another_reference(own_stock: Company) -> None:
@@ -76,16 +23,6 @@ def test_operation_2_refuses_the_values_of_another_reference(own_stock: Company)
         "itemNo, variantCode, unitOfMeasure, referenceType, referenceTypeNo, referenceNo",
     )
     assert own_stock.record(path) == before
-
-
-def test_operation_7_returns_the_matching_price(stocked: Company) -> None:
-    text = "assetType eq 'Item' and assetNumber eq '1896-S'"
-
-    answer = stocked.get("salesPricesExt", {"$filter": text})
-
-    [price] = values(answer)
-    assert_follows("salesPricesExt", price)
-    assert without_control(price) == SAMPLES["salesPricesExt"]
 
 
 def test_operation_9_returns_the_items_in_value(stocked: Company) -> None:
