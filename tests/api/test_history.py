@@ -15,7 +15,6 @@ from support.refusals import refusal
 from support.roles import tokens_of_roles
 from support.samples import PATHS
 from support.service import Service, StartService
-from support.together import together
 
 AGENTS = "shippingAgentsExt"
 CONTACTS = "contactsExt"
@@ -130,35 +129,6 @@ def test_no_page_is_longer_than_the_rest(company: Company, agent: Record) -> Non
     assert page_of(company.get("changes", "from=0")).value == []
     assert numbers(changes(company, "from=1")) == [1]
     assert numbers(changes(company, f"$top=9&entitySet={AGENTS}&$format=json")) == [2, 1]
-
-
-@together(
-    ("query", "target", "part"),
-    [
-        (f"entitySet={AGENTS}&record={ABSENT}&from=999", "from", "is not one of the record"),
-        ("record=x", "record", "Add entitySet"),
-        (f"entitySet={AGENTS}&record=x", "record", "Guid"),
-        (f"entitySet={AGENTS}&record={ABSENT}", "record", "has no record with the key"),
-        (f"entitySet={AGENTS}&record={ABSENT}&from=1", "from", "is not one of the record"),
-        ("entitySet=nothing", "entitySet", "whose changes are logged"),
-        ("entitySet=companies", "entitySet", "whose changes are logged"),
-        ("entitySet=shippingAgentExt", "entitySet", AGENTS),
-        ("entitySet=", "entitySet", "is empty"),
-        ("entityset=x", "entityset", "no option 'entityset'"),
-        ("from=-1", "from", "non-negative"),
-        ("from=1&from=2", "from", "twice"),
-        ("$filter=number eq 1", "$filter", "does not apply"),
-        ("$topp=1", None, "$top"),
-        ("$top=x", "$top", "non-negative"),
-    ],
-)
-def test_a_wrong_option_is_named(
-    stocked: Company, query: str, target: str | None, part: str
-) -> None:
-    response = stocked.get("changes", query)
-    assert response.status_code in (400, 404), response.text
-    error = refusal(response, response.json()["error"]["code"], target)
-    assert part in error.message
 
 
 def test_it_needs_the_scope_to_read(company: Company, service: Service) -> None:

@@ -1,28 +1,10 @@
 """The eleven operations, by the tables and examples of the interface."""
 
-from support.client import record, values
+from support.client import values
 from support.companies import Company
 from support.contract import FIELDS, assert_follows, without_control
-from support.refusals import refusal
-from support.samples import ITEM, NO_GUID, PATHS, SAMPLES
+from support.samples import ITEM, PATHS, SAMPLES
 from support.together import together
-
-
-def test_operation_2_refuses_the_values_of_another_reference(own_stock: Company) -> None:
-    """Six properties are unique together, and the error names them."""
-    other = {**SAMPLES["itemReferencesExt"], "referenceNo": "TABLE-2"}
-    del other["id"]
-    path = f"itemReferencesExt({record(own_stock.post('itemReferencesExt', other), 201)['id']})"
-    before = own_stock.record(path)
-
-    answer = own_stock.patch(path, {"referenceNo": "TABLE-1"}, if_match="*")
-
-    refusal(
-        answer,
-        "Internal_EntityWithSameKeyExists",
-        "itemNo, variantCode, unitOfMeasure, referenceType, referenceTypeNo, referenceNo",
-    )
-    assert own_stock.record(path) == before
 
 
 def test_operation_9_returns_the_items_in_value(stocked: Company) -> None:
@@ -48,12 +30,3 @@ def test_a_record_reads_as_it_was_loaded(resource: str, stocked: Company) -> Non
     assert_follows(resource, read)
     assert without_control(read) == SAMPLES[resource]
     assert stocked.listed(resource) == [{k: v for k, v in read.items() if k != "@odata.context"}]
-
-
-def test_the_all_zero_guid_counts_as_no_id(company: Company) -> None:
-    """Clients send it for an empty value, and the record gets a new id."""
-    body = {"id": NO_GUID, "attributeId": "1", "name": "Color"}
-
-    created = record(company.post("itemAttributesExt", body), 201)
-
-    assert created["id"] != NO_GUID
