@@ -5,7 +5,6 @@ import pytest
 
 from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
-from support.batches import documents
 from support.client import Record, record
 from support.companies import Company
 from support.contract import without_control
@@ -152,23 +151,6 @@ def test_roles_show_only_the_sets_that_they_may_read(
     assert changes(none) == []
     for query in (f"entitySet={AGENTS}", of_record(AGENTS, agent["id"])):
         refusal(items.get("changes", query), "Authorization_RequestDenied", "entitySet")
-
-
-def test_it_is_only_read(company: Company, agent: Record) -> None:
-    found = company.request("HEAD", "changes")
-    assert (found.status_code, found.content) == (200, b"")
-    assert found.headers["content-type"].startswith("application/json")
-    refused = company.request("DELETE", "changes")
-    refusal(refused, "BadRequest_MethodNotAllowed")
-    assert refused.headers["allow"] == "GET, HEAD"
-
-
-def test_a_batch_reads_it_too(company: Company, agent: Record) -> None:
-    [reply] = documents(
-        company, {"id": "1", "method": "GET", "url": f"changes?entitySet={AGENTS}&$top=1"}
-    ).values()
-    assert reply.status == 200
-    assert b'"number":2' in bytes(reply.body)
 
 
 def test_it_is_not_a_part_of_the_model(service: Service, company: Company) -> None:
