@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
-from pkgutil import resolve_name
+from pkgutil import resolve_name  # noqa: TID251 - features are imported where they are on
 from typing import NamedTuple
 
 from starlette.types import ASGIApp

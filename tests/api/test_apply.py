@@ -1,87 +1,59 @@
-"""`$apply`: the results of transformations, and their form in a response."""
+"""`$apply`: its limits, and what the metadata says of it; the corpus has what it returns."""
 
-from collections.abc import Mapping
-from decimal import Decimal
-
-from support.client import Client
-from support.companies import Cell, Company
+from support.companies import Company
+from support.refusals import refusal
 from support.service import Service
 from support.together import together
 
-Row = Mapping[str, object]
+
+def _nested(depth: int, innermost: str) -> str:
+    return "(" * depth + innermost + " add 1)" * depth
 
 
-def rows(
-    client: Client, path: str, apply: str, headers: Mapping[str, str] | None = None
-) -> list[Row]:
-    """The rows of a result without their `@odata.id`, which is null."""
-    answer = client.get(path, {"$apply": apply}, headers)
-    assert answer.status_code == 200, answer.text
-    found: list[dict[str, object]] = answer.json()["value"]
-    assert all(row.pop("@odata.id", "none") is None for row in found)
-    return list(found)
-
-
-def test_only_companies_of_the_token_are_aggregated(service: Service) -> None:
-    company = service.new_company("Aggregated")
-    own = service.client.using(service.tokens.issue(companies=[company.id]))
-
-    found = rows(own, "companies", "groupby((name),aggregate($count as n))")
-
-    assert found == [{"name": "Aggregated", "n": 1}]
-
-
-def test_sums_are_exact_beyond_64_bits(company: Company) -> None:
-    """Eleven of the largest Decimals exceed 64 bits; ten negative ones leave one of them."""
-    signs = [1] * 11 + [-1] * 10
-    company.load(
-        "salesPricesExt",
-        *(
-            {"entryNo": number - 2**31, "unitPrice": sign * 9_999_999_999_999, "quantity": 1}
-            for number, sign in enumerate(signs)
-        ),
-    )
-
-    items = "unitPrice with sum as s,unitPrice mul 1.0 with sum as w,entryNo with sum as e"
-    (row,) = rows(company, "salesPricesExt", f"aggregate({items})")
-
-    assert row == {"s": 9_999_999_999_999, "w": 9_999_999_999_999, "e": 210 - 21 * 2**31}
-
-
-def _price(number: int, price: Decimal) -> dict[str, Cell]:
-    return {"entryNo": number, "unitPrice": price}
+_DEEP = _nested(60, "quantity")
 
 
 @together(
-    ("units", "mean"),
-    [((1, 2), "0.00002"), ((1, 4), "0.00002"), ((-1, -2), "-0.00002"), ((1, 1, 2), "0.00001")],
+    ("apply", "status"),
+    [
+        ("/".join(f"compute({_nested(5, 'quantity')} as a{n})" for n in range(40)), 200),
+        ("/".join(f"compute({_nested(90, 'quantity')} as a{n})" for n in range(12)), 501),
+        (f"aggregate({','.join(f'{_DEEP} with sum as a{n}' for n in range(15))})", 200),
+        ("/".join(["groupby((assetNumber,quantity))"] * 40), 200),
+        ("/".join(["top(5)/skip(1)"] * 20), 200),
+        (f"groupby(({','.join(['assetNumber'] * 900)}))", 200),
+        (f"aggregate({','.join(f'$count as n{n}' for n in range(900))})", 200),
+        ("/".join(["search(a OR b AND NOT c)"] * 40), 200),
+        ("identity/" * 1_500 + "identity", 400),
+        ("groupby((a)," * 101 + "identity" + ")" * 101, 400),
+        ("top(99999999999999999999999)/skip(99999999999999999999999)", 200),
+    ],
 )
-@together("of", ["unitPrice", "unitPrice mul 1.0"])
-def test_averages_are_rounded_half_even(
-    of: str, units: tuple[int, ...], mean: str, company: Company
-) -> None:
-    company.load(
-        "salesPricesExt",
-        *(_price(number, Decimal(unit).scaleb(-5)) for number, unit in enumerate(units)),
-    )
-    exact = {"Accept": "application/json;IEEE754Compatible=true"}
+def test_hostile_sizes_get_a_response(apply: str, status: int, stocked: Company) -> None:
+    answer = stocked.get("salesPricesExt", f"$apply={apply}".replace(" ", "+"))
 
-    assert rows(company, "salesPricesExt", f"aggregate({of} with average as a)", exact) == [
-        {"a": mean}
-    ]
+    assert answer.status_code == status, answer.text
 
 
-def test_text_is_grouped_and_sorted_by_code_point(company: Company) -> None:
-    texts = ["a", "A", "ä", "ß", "ss", "\uffff", "😀", "a "]
-    company.load(
-        "shippingAgentsExt",
-        *({"code": f"{number}", "name": name} for number, name in enumerate(texts * 2)),
-    )
+def test_the_size_of_repeated_aliases_is_limited(stocked: Company) -> None:
+    apply = "/".join(f"compute(@p as a{number})" for number in range(40))
+    query = {"$apply": apply, "@p": _nested(80, "quantity")}
 
-    found = rows(company, "shippingAgentsExt", "groupby((name),aggregate($count as n))")
-    assert found == [{"name": name, "n": 2} for name in sorted(texts)]
-    apply = "aggregate(name with countdistinct as d,name with max as last)"
-    assert rows(company, "shippingAgentsExt", apply) == [{"d": len(texts), "last": "😀"}]
+    error = refusal(stocked.get("salesPricesExt", query), "BadRequest_InvalidRequestUrl", "$apply")
+
+    assert "limit of 2500 parts" in error.message
+
+
+def test_the_length_of_joined_texts_is_limited(company: Company) -> None:
+    """Each transformation doubles the text of the one before, under another name."""
+    doubled = "/".join(f"compute(concat(t{n},t{n}) as t{n + 1})" for n in range(1, 8))
+    aggregated = "aggregate(displayName with max as t1)"
+
+    for first in ("compute(displayName as t1)", aggregated):
+        answer = company.get("itemsExt", {"$apply": f"{first}/{doubled}"})
+
+        error = refusal(answer, "BadRequest_MethodNotImplemented", "$apply")
+        assert "more than 64000 characters" in error.message
 
 
 def test_the_metadata_lists_aggregation_methods(service: Service) -> None:

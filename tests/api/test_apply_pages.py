@@ -88,15 +88,6 @@ def test_pages_have_every_group_once(size: int, order: str, prices: Company) -> 
     assert len({str(row["assetNumber"]) for row in read}) == GROUPS
 
 
-def test_groups_are_sorted_by_their_keys(prices: Company) -> None:
-    apply = "groupby((unitOfMeasure,assetNumber))"
-
-    found = page(prices.get("salesPricesExt", {"$apply": apply})).value
-
-    pairs = [(str(row["unitOfMeasure"]), str(row["assetNumber"])) for row in found]
-    assert pairs == sorted(pairs)
-
-
 @together("descending", ["", " desc"])
 def test_a_group_with_a_null_key_is_on_one_page(descending: str, company: Company) -> None:
     company.load(

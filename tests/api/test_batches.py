@@ -1,15 +1,7 @@
 """Batches: each request is processed as if it was sent alone; the corpus has their forms."""
 
 from comptoir.auth.tokens import Scope
-from support.batches import (
-    HTTP,
-    documents,
-    multipart,
-    parts,
-    replies,
-    send_documents,
-    send_multipart,
-)
+from support.batches import HTTP, documents, multipart, replies, send_documents, send_multipart
 from support.client import Record
 from support.companies import Company
 from support.refusals import refusal
@@ -34,14 +26,6 @@ def test_a_read_in_a_batch_has_the_same_response_as_alone(path: str, stocked: Co
     assert bytes(reply.body) == part.body == alone.content
     for name in ("content-type", "odata-version", "etag"):
         assert reply.headers.get(name) == part.headers.get(name) == alone.headers.get(name)
-
-
-def test_lines_may_end_with_a_line_feed_alone(stocked: Company) -> None:
-    text = f"--batch_1\n{HTTP}\nGET {AGENT} HTTP/1.1\n\n\n--batch_1--"
-
-    (part,) = parts(send_multipart(stocked, text.encode()))
-
-    assert part.body == stocked.get(AGENT).content
 
 
 def test_many_writes_are_processed_in_their_order(company: Company) -> None:
@@ -86,21 +70,6 @@ def test_a_batch_may_do_what_its_token_allows(service: Service, stocked: Company
     assert answers["2"].error.code == "Authorization_RequestDenied"
     assert outside["1"].error.code == "Internal_CompanyNotFound"
     assert outside["2"].status == 200
-
-
-def test_large_pages_are_complete(company: Company) -> None:
-    """Two pages that are each larger than one piece of the response."""
-    company.load(
-        "contactsExt",
-        *({"number": f"K{number:04d}", "displayName": "x" * 50} for number in range(300)),
-    )
-    read = {"method": "GET", "url": "contactsExt"}
-
-    answers = documents(company, {"id": "1", **read}, {"id": "2", **read})
-
-    expected = company.get("contactsExt").content
-    assert len(expected) > 200_000
-    assert [bytes(reply.body) for reply in answers.values()] == [expected, expected]
 
 
 @together("coding", ["gzip", "zstd", "identity"])

@@ -37,7 +37,7 @@ def entries(of: object) -> list[object]:
     return [each["entryNo"] for each in of]
 
 
-def test_a_link_leads_to_records_that_do_not_fit(service: Service, shop: Company) -> None:
+def test_a_link_leads_to_records_that_do_not_fit(service: Service) -> None:
     company = service.new_company()
     company.load("itemsExt", {"number": "big"})
     company.load(

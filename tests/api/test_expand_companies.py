@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import pytest
 
 from comptoir.auth.tokens import Scope
-from comptoir.catalog import MODEL
 from support.client import Client, encoded
 from support.companies import Company
 from support.refusals import refusal
@@ -45,16 +44,6 @@ def numbers(of: object) -> list[object]:
     return [each["number"] for each in of]
 
 
-def test_a_star_expands_every_set(group: Group) -> None:
-    first = listed(group.client, "$expand=*,contactsExt($orderby=number;$top=1)")[0]
-
-    lists = {name: held for name, held in first.items() if isinstance(held, list)}
-    assert set(lists) == {each.name for each in MODEL.per_company}
-    assert numbers(lists["contactsExt"]) == ["F"]
-    assert set(numbers(lists["itemsExt"])) == {"LAMP", "TABLE"}
-    assert lists["campaignsExt"] == []
-
-
 def test_the_links_of_a_company_lead_to_all_of_its_records(service: Service) -> None:
     company = service.new_company()
     count = 2_345
@@ -91,16 +80,6 @@ def test_the_links_of_references_lead_to_references(expand: str, service: Servic
     assert [list(each) for each in rest["value"]] == [["@odata.id"]]
     found = {each["@odata.id"] for each in [*one["contactsExt"], *rest["value"]]}
     assert len(found) == count
-
-
-def test_a_token_reads_only_records_of_its_companies(group: Group, service: Service) -> None:
-    one = service.client.using(service.tokens.issue(companies=[group.companies[1].id]))
-
-    [found] = listed(one, "$expand=contactsExt,itemsExt")
-
-    assert (found["name"], numbers(found["contactsExt"])) == ("B", ["S"])
-    hidden = one.get(f"companies({group.companies[0].id})", "$expand=contactsExt")
-    refusal(hidden, "Internal_CompanyNotFound")
 
 
 def test_the_scope_is_records_read(group: Group, service: Service) -> None:

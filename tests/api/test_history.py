@@ -5,8 +5,6 @@ import pytest
 
 from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
-from comptoir.features.history import feature
-from support.batches import documents
 from support.client import Record, record
 from support.companies import Company
 from support.contract import without_control
@@ -16,8 +14,6 @@ from support.refusals import refusal
 from support.roles import tokens_of_roles
 from support.samples import PATHS
 from support.service import Service, StartService
-from support.together import together
-from support.waiting import until
 
 AGENTS = "shippingAgentsExt"
 CONTACTS = "contactsExt"
@@ -63,20 +59,6 @@ def test_an_update_has_the_values_before_and_after(company: Company, agent: Reco
     ]
 
 
-def test_a_replacement_and_a_delete_have_what_they_replace(company: Company, agent: Record) -> None:
-    company.put(path_of(agent), {"code": "UPS"}, "*")
-    whole = without_control(company.record(path_of(agent)))
-    company.delete(path_of(agent), "*")
-
-    deleted, replaced, *_ = changes(company)
-
-    assert (replaced.before, replaced.after) == (
-        {"code": "DHL", "name": "Second"},
-        {"code": "UPS", "name": ""},
-    )
-    assert (deleted.before, deleted.after, deleted.previous) == (whole, None, replaced.number)
-
-
 def test_values_have_the_form_that_records_have(own_stock: Company) -> None:
     """Numbers, dates, times and Booleans, and a key in quotes."""
     for entity_set in MODEL.stored:
@@ -88,17 +70,6 @@ def test_values_have_the_form_that_records_have(own_stock: Company) -> None:
             secret = shown.keys() & {"onlinePassword"}
             assert changes(own_stock, query)[0].before == {**shown, **dict.fromkeys(secret)}
     assert len(own_stock.changes()) > len(MODEL.stored) + 5
-
-
-def test_the_history_of_a_record_skips_other_changes(company: Company, agent: Record) -> None:
-    other = record(company.post(AGENTS, {"code": "UPS"}), 201)
-    company.patch(path_of(agent), {"name": "Third"}, "*")
-    company.patch(path_of(other), {"name": "x"}, "*")
-
-    assert numbers(changes(company, of_record(AGENTS, agent["id"]))) == [4, 2, 1]
-    assert numbers(changes(company, of_record(AGENTS, agent["id"], 2))) == [2, 1]
-    assert numbers(changes(company, of_record(AGENTS, agent["id"]), size=1)) == [4, 2, 1]
-    assert numbers(changes(company, {"entitySet": CONTACTS})) == []
 
 
 def test_the_history_of_a_deleted_record_begins_at_its_delete(
@@ -159,35 +130,6 @@ def test_no_page_is_longer_than_the_rest(company: Company, agent: Record) -> Non
     assert numbers(changes(company, f"$top=9&entitySet={AGENTS}&$format=json")) == [2, 1]
 
 
-@together(
-    ("query", "target", "part"),
-    [
-        (f"entitySet={AGENTS}&record={ABSENT}&from=999", "from", "is not one of the record"),
-        ("record=x", "record", "Add entitySet"),
-        (f"entitySet={AGENTS}&record=x", "record", "Guid"),
-        (f"entitySet={AGENTS}&record={ABSENT}", "record", "has no record with the key"),
-        (f"entitySet={AGENTS}&record={ABSENT}&from=1", "from", "is not one of the record"),
-        ("entitySet=nothing", "entitySet", "whose changes are logged"),
-        ("entitySet=companies", "entitySet", "whose changes are logged"),
-        ("entitySet=shippingAgentExt", "entitySet", AGENTS),
-        ("entitySet=", "entitySet", "is empty"),
-        ("entityset=x", "entityset", "no option 'entityset'"),
-        ("from=-1", "from", "non-negative"),
-        ("from=1&from=2", "from", "twice"),
-        ("$filter=number eq 1", "$filter", "does not apply"),
-        ("$topp=1", None, "$top"),
-        ("$top=x", "$top", "non-negative"),
-    ],
-)
-def test_a_wrong_option_is_named(
-    stocked: Company, query: str, target: str | None, part: str
-) -> None:
-    response = stocked.get("changes", query)
-    assert response.status_code in (400, 404), response.text
-    error = refusal(response, response.json()["error"]["code"], target)
-    assert part in error.message
-
-
 def test_it_needs_the_scope_to_read(company: Company, service: Service) -> None:
     writer = company.using(service.tokens.issue([Scope.RECORDS_WRITE]))
     refusal(writer.get("changes"), "Authorization_RequestDenied")
@@ -209,23 +151,6 @@ def test_roles_show_only_the_sets_that_they_may_read(
     assert changes(none) == []
     for query in (f"entitySet={AGENTS}", of_record(AGENTS, agent["id"])):
         refusal(items.get("changes", query), "Authorization_RequestDenied", "entitySet")
-
-
-def test_it_is_only_read(company: Company, agent: Record) -> None:
-    found = company.request("HEAD", "changes")
-    assert (found.status_code, found.content) == (200, b"")
-    assert found.headers["content-type"].startswith("application/json")
-    refused = company.request("DELETE", "changes")
-    refusal(refused, "BadRequest_MethodNotAllowed")
-    assert refused.headers["allow"] == "GET, HEAD"
-
-
-def test_a_batch_reads_it_too(company: Company, agent: Record) -> None:
-    [reply] = documents(
-        company, {"id": "1", "method": "GET", "url": f"changes?entitySet={AGENTS}&$top=1"}
-    ).values()
-    assert reply.status == 200
-    assert b'"number":2' in bytes(reply.body)
 
 
 def test_it_is_not_a_part_of_the_model(service: Service, company: Company) -> None:
@@ -325,20 +250,3 @@ def test_old_values_are_trimmed_and_the_changes_stay(company: Company, agent: Re
     company.patch(path_of(agent), {"name": "Third"}, "*")
     last, *rest = changes(company, of_record(AGENTS, agent["id"]))
     assert (last.before, numbers(rest)) == ({"name": "Second"}, [2, 1])
-
-
-def test_a_service_trims_in_the_background(
-    start_service: StartService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    company = start_service().new_company()
-    created = record(company.post(AGENTS, {"code": "DHL", "name": "First"}), 201)
-    company.patch(path_of(created), {"name": "Second"}, "*")
-    monkeypatch.setattr(feature, "TRIM_SECONDS", 0.01)
-    trims = start_service(history_days=0).client
-
-    def trimmed() -> list[Change] | None:
-        assert trims.get("companies").status_code == 200
-        found = changes(company)
-        return found if found[0].before is None else None
-
-    assert numbers(until(trimmed, "trimmed")) == [2, 1]

@@ -1,141 +1,10 @@
 """The eleven operations, by the tables and examples of the interface."""
 
-from collections.abc import Mapping
-
-from support.client import Record, record, tag_of, values
+from support.client import values
 from support.companies import Company
 from support.contract import FIELDS, assert_follows, without_control
-from support.refusals import refusal
-from support.samples import (
-    CAMPAIGN,
-    CONTACT,
-    ITEM,
-    ITEM_REFERENCE,
-    NO_GUID,
-    PATHS,
-    SAMPLES,
-    SHIPPING_AGENT,
-)
+from support.samples import ITEM, PATHS, SAMPLES
 from support.together import together
-
-UPDATES: Mapping[str, tuple[str, Record]] = {
-    "1: contact": (f"contactsExt({CONTACT})", {"displayName": "Annette Hill-Berg", "city": "Linz"}),
-    "2: itemReference": (
-        f"itemReferencesExt({ITEM_REFERENCE})",
-        {
-            "itemNo": "1900-S",
-            "variantCode": "BLUE",
-            "unitOfMeasure": "BOX",
-            "referenceType": "Vendor",
-            "referenceTypeNo": "V1",
-            "referenceNo": "R1",
-            "description": "Chair",
-            "description2": "ash",
-        },
-    ),
-    "4: campaign": (
-        f"campaignsExt({CAMPAIGN})",
-        {"description": "Summer", "startingDate": "2024-06-01", "activated": False},
-    ),
-    "5: shippingAgent": (f"shippingAgentsExt({SHIPPING_AGENT})", {"code": "UPS", "name": "UPS"}),
-}
-
-
-@together("name", UPDATES)
-def test_an_update_returns_the_whole_record(name: str, own_stock: Company) -> None:
-    path, changes = UPDATES[name]
-    resource = path.partition("(")[0]
-    before = own_stock.get(path)
-
-    answer = own_stock.patch(path, changes, if_match=tag_of(before))
-
-    updated = record(answer)
-    assert_follows(resource, updated)
-    kept = {
-        field: value
-        for field, value in without_control(record(before)).items()
-        if field not in changes and field not in ("lastModifiedDateTime", "searchName")
-    }
-    assert updated.items() >= (kept | changes).items()
-    assert tag_of(answer) == updated["@odata.etag"] != tag_of(before)
-    assert own_stock.record(path) == updated
-
-
-@together("name", UPDATES)
-def test_an_update_with_another_records_tag_changes_nothing(name: str, own_stock: Company) -> None:
-    path, changes = UPDATES[name]
-    before = own_stock.record(path)
-    changed = own_stock.changes()
-
-    refusal(own_stock.patch(path, changes, if_match='W/"0.0"'), "Request_EntityChanged")
-
-    assert own_stock.record(path) == before
-    assert own_stock.changes() == changed
-
-
-def test_operation_1_returns_the_search_name_in_upper_case(own_stock: Company) -> None:
-    tag = tag_of(own_stock.get(PATHS["contactsExt"]))
-
-    answer = own_stock.patch(PATHS["contactsExt"], {"displayName": "Weiß & Söhne"}, if_match=tag)
-
-    assert record(answer)["searchName"] == "WEISS & SÖHNE"
-
-
-def test_operation_2_refuses_the_values_of_another_reference(own_stock: Company) -> None:
-    """Six properties are unique together, and the error names them."""
-    other = {**SAMPLES["itemReferencesExt"], "referenceNo": "TABLE-2"}
-    del other["id"]
-    path = f"itemReferencesExt({record(own_stock.post('itemReferencesExt', other), 201)['id']})"
-    before = own_stock.record(path)
-
-    answer = own_stock.patch(path, {"referenceNo": "TABLE-1"}, if_match="*")
-
-    refusal(
-        answer,
-        "Internal_EntityWithSameKeyExists",
-        "itemNo, variantCode, unitOfMeasure, referenceType, referenceTypeNo, referenceNo",
-    )
-    assert own_stock.record(path) == before
-
-
-def test_operation_6_repeats_the_five_fields(company: Company) -> None:
-    sent = {
-        "code": "BOX",
-        "displayName": "Box",
-        "internationalStandardCode": "BX",
-        "symbol": "",
-        "lastModifiedDateTime": "2019-04-03T10:20:30.123Z",
-    }
-
-    answer = company.post("unitsOfMeasureExt", sent, {"If-Match": "*"})
-
-    created = record(answer, 201)
-    assert list(without_control(created).items()) == list(sent.items())
-    assert answer.headers["location"] == f"{company.root}/unitsOfMeasureExt('BOX')"
-    assert company.record("unitsOfMeasureExt('BOX')") == created
-
-
-def test_operation_7_returns_the_matching_price(stocked: Company) -> None:
-    text = "assetType eq 'Item' and assetNumber eq '1896-S'"
-
-    answer = stocked.get("salesPricesExt", {"$filter": text})
-
-    [price] = values(answer)
-    assert_follows("salesPricesExt", price)
-    assert without_control(price) == SAMPLES["salesPricesExt"]
-
-
-def test_operation_8_adds_the_id_and_omitted_properties(company: Company) -> None:
-    sent = {"itemNo": "1896-S", "languageCode": "FRA", "description": "Bureau"}
-
-    answer = company.post("itemTranslationsExt", sent)
-
-    created = record(answer, 201)
-    assert_follows("itemTranslationsExt", created)
-    assert created.items() >= {**sent, "description2": "", "variantCode": ""}.items()
-    path = f"itemTranslationsExt({created['id']})"
-    assert answer.headers["location"] == f"{company.root}/{path}"
-    assert company.record(path) == created
 
 
 def test_operation_9_returns_the_items_in_value(stocked: Company) -> None:
@@ -153,26 +22,6 @@ def test_operation_9_returns_the_items_in_value(stocked: Company) -> None:
     assert item["@odata.etag"] == stocked.record(PATHS["itemsExt"])["@odata.etag"]
 
 
-def test_operation_11_turns_digits_into_a_number(company: Company) -> None:
-    answer = company.post("itemAttributesExt", {"attributeId": "42", "name": "Weight"})
-
-    created = record(answer, 201)
-    assert_follows("itemAttributesExt", created)
-    assert created["attributeId"] == 42
-    assert created["name"] == "Weight"
-    assert created["unitOfMeasure"] == ""
-    assert company.record(f"itemAttributesExt({created['id']})") == created
-
-
-def test_operation_11_assigns_a_missing_number(company: Company) -> None:
-    """The next number after the highest, or 1."""
-    first = record(company.post("itemAttributesExt", {"name": "Weight"}), 201)
-    record(company.post("itemAttributesExt", {"name": "Width", "attributeId": 7}), 201)
-    last = record(company.post("itemAttributesExt", {"name": "Depth"}), 201)
-
-    assert (first["attributeId"], last["attributeId"]) == (1, 8)
-
-
 @together("resource", [name for name in FIELDS if name != "filteredItemAttributesExt"])
 def test_a_record_reads_as_it_was_loaded(resource: str, stocked: Company) -> None:
     """Every property has its value, order and type."""
@@ -181,42 +30,3 @@ def test_a_record_reads_as_it_was_loaded(resource: str, stocked: Company) -> Non
     assert_follows(resource, read)
     assert without_control(read) == SAMPLES[resource]
     assert stocked.listed(resource) == [{k: v for k, v in read.items() if k != "@odata.context"}]
-
-
-@together(
-    ("resource", "body"),
-    [
-        ("contactsExt", {"displayName": "x"}),
-        ("itemReferencesExt", {"itemNo": "1", "referenceNo": "2"}),
-        ("campaignsExt", {"number": "1"}),
-        ("shippingAgentsExt", {"code": "1"}),
-        ("itemTranslationsExt", {"itemNo": "1", "languageCode": "FRA"}),
-        ("itemAttributesExt", {"name": "x"}),
-        ("unitsOfMeasureExt", {"code": "1"}),
-    ],
-)
-def test_omitted_properties_are_empty(resource: str, body: Record, company: Company) -> None:
-    """An empty property has the default of its type."""
-    no_value: Record = {
-        "string": "",
-        "guid": "00000000-0000-0000-0000-000000000000",
-        "date": "0001-01-01",
-        "boolean": False,
-        "integer": 0,
-    }
-    created = record(company.post(resource, body, {"If-Match": "*"}), 201)
-
-    assert_follows(resource, created)
-    computed = {"id", "searchName", "lastModifiedDateTime", "attributeId", *body}
-    for name, kind in FIELDS[resource].items():
-        if name not in computed:
-            assert created[name] == no_value[kind], name
-
-
-def test_the_all_zero_guid_counts_as_no_id(company: Company) -> None:
-    """Clients send it for an empty value, and the record gets a new id."""
-    body = {"id": NO_GUID, "attributeId": "1", "name": "Color"}
-
-    created = record(company.post("itemAttributesExt", body), 201)
-
-    assert created["id"] != NO_GUID

@@ -9,42 +9,11 @@ from support.client import Record, record
 from support.companies import Company
 from support.databases import ON_SQLITE, run_sql
 from support.refusals import refusal
-from support.repeats import essence, repeatable, result
-from support.samples import SAMPLES, WRITABLE
+from support.repeats import repeatable, result
 from support.service import Service
 from support.together import together
 
 NEW: Record = {"code": "UPS"}
-
-
-@pytest.mark.parametrize("resource", WRITABLE)
-def test_a_repeated_create_creates_once(resource: str, company: Company) -> None:
-    """If the body omits the key, both responses have the same one."""
-    body = {name: value for name, value in SAMPLES[resource].items() if name != "id"}
-    headers = repeatable(If_Match="*")
-
-    answers = [company.post(resource, body, headers) for _ in range(3)]
-
-    assert answers[0].status_code == 201, answers[0].text
-    assert [essence(each) for each in answers] == [essence(answers[0])] * 3
-    assert result(answers[0]) == "accepted"
-    created = record(answers[0], 201)
-    del created["@odata.context"]
-    assert company.listed(resource) == [created]
-    assert len(company.changes()) == 1
-
-
-def test_one_of_many_concurrent_repeats_runs(company: Company) -> None:
-    requests = [
-        company.build("POST", "shippingAgentsExt", "", NEW, headers)
-        for headers in [repeatable()] * 30
-    ]
-
-    answers = company.carrier.send_all(requests)
-
-    assert {each.status_code for each in answers} == {201}
-    assert [essence(each) for each in answers] == [essence(answers[0])] * 30
-    assert len(company.changes()) == 1
 
 
 def test_ids_are_per_client(company: Company, service: Service) -> None:

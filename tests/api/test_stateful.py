@@ -24,7 +24,7 @@ from hypothesis.strategies import SearchStrategy
 from comptoir.store.ledger import Change
 from support import history
 from support.batches import documents, replies
-from support.client import Record, encoded, page, record, tag_of
+from support.client import Record, encoded, page, pages, record, tag_of
 from support.contract import assert_follows, without_control
 from support.effort import examples
 from support.evaluator import Operand
@@ -194,15 +194,10 @@ class Clients(RuleBasedStateMachine):
 
     @rule(query=of_its_kinds(queries), size=SIZES)
     def turn_pages(self, query: Query, size: int) -> None:
-        wishes = {"Prefer": f"odata.maxpagesize={size}"}
-        read = page(self.company.get(query.resource, asked(query), wishes))
-        shown = read.value
-        while read.next_link is not None:
-            assert len(read.value) == size
-            read = page(self.company.follow(read.next_link, wishes))
-            shown += read.value
+        shown = pages(self.company, query.resource, asked(query), size)
+        found = [without_control(each) for records in shown for each in records]
         _, expected = answered(query, self._records(query.resource))
-        assert [without_control(each) for each in shown] == expected
+        assert found == expected
 
     @precondition(lambda self: len(self.followed) < MIRRORS)
     @rule(data=st.data(), size=SIZES)

@@ -1,13 +1,13 @@
 """The JSON that is stored with a record is sent as long as it has the record's current values."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
 from comptoir.edm.record_json import LONGEST_JSON
 from comptoir.store.store import JSON_SLICE
 from support.batches import documents
-from support.client import Page, Record, encoded, page, record, tag_of
+from support.client import Page, Record, encoded, page, pages, record, tag_of
 from support.companies import Company
 from support.databases import run_sql
 from support.mirror import Mirror
@@ -113,18 +113,6 @@ Change = Callable[[Company, Places], None]
 OUTDATED: Sequence[Change] = (without, of_another_version, of_another_layout)
 
 
-def read(company: Company, query: str = "", size: int = 1_000) -> Iterator[list[Record]]:
-    """The pages of specimens in the default format, without the context."""
-    prefer = {"Prefer": f"odata.maxpagesize={size}"}
-    found = page(company.get(SPECIMENS, query, prefer))
-    while True:
-        yield found.value
-        if found.next_link is None:
-            return
-        assert len(found.value) == size
-        found = page(company.follow(found.next_link, prefer))
-
-
 def of_columns(company: Company, query: str = "") -> list[Record]:
     """The records of a query by their columns, from a format that is not stored."""
     found: Page | None = page(company.get(SPECIMENS, query, FULL))
@@ -177,12 +165,12 @@ def test_pages_of_any_size_have_every_record_once(size: int, series: Company) ->
         expected = range(1_001)[-30:]
     query = "" if size > 1 else encoded({"$filter": f"rank gt {1_001 - 30}"})
 
-    pages = list(read(series, query, size))
+    turned = list(pages(series, SPECIMENS, query, size))
 
-    assert [str(each["id"]) for found in pages for each in found] == [
+    assert [str(each["id"]) for found in turned for each in found] == [
         key(place) for place in expected
     ]
-    assert [plain(each) for found in pages for each in found] == of_columns(series, query)
+    assert [plain(each) for found in turned for each in found] == of_columns(series, query)
 
 
 @together("descending", ["", " desc"])
@@ -192,7 +180,7 @@ def test_a_page_continues_after_a_value_of_any_type(
 ) -> None:
     query = encoded({"$orderby": f"{name}{descending}", "$filter": "rank le 300"})
 
-    found = [plain(each) for records in read(series, query, 97) for each in records]
+    found = [plain(each) for records in pages(series, SPECIMENS, query, 97) for each in records]
 
     assert found == of_columns(series, query)
     assert len(found) == 300
@@ -207,7 +195,9 @@ def test_a_page_has_the_current_values_of_each_record(change: Change, specimens:
         expected = of_columns(specimens)
         assert [each["id"] for each in expected] == [key(each) for each in range(COUNT)]
         for size in (JSON_SLICE, JSON_SLICE + 1, 1_000):
-            found = [plain(each) for records in read(specimens, "", size) for each in records]
+            found = [
+                plain(each) for records in pages(specimens, SPECIMENS, "", size) for each in records
+            ]
             assert found == expected
         # a write stores the JSON again, so that the next place is the only one
         specimens.patch(address(place), {"content": "", "rank": 2 * COUNT + place}, "*")
@@ -232,10 +222,14 @@ def test_any_query_returns_the_current_values(change: Change, specimens: Company
     load(specimens, range(300))
     change(specimens, [*range(27, 300, 29)])
     for query in map(encoded, QUERIES):
-        found = [plain(each) for records in read(specimens, query, 10) for each in records]
+        found = [
+            plain(each) for records in pages(specimens, SPECIMENS, query, 10) for each in records
+        ]
 
         assert found == of_columns(specimens, query)
-        whole = [plain(each) for records in read(specimens, query) for each in records]
+        whole = [
+            plain(each) for records in pages(specimens, SPECIMENS, query, 1_000) for each in records
+        ]
         assert found == whole
 
 

@@ -42,3 +42,11 @@ def test_a_very_long_text_is_not_a_decimal(specimens: Company) -> None:
     as_texts = {"Content-Type": "application/json;IEEE754Compatible=true"}
 
     refusal(specimens.post("specimensExt", body, as_texts), "BadRequest", "amount")
+
+
+def test_a_name_whose_upper_case_form_is_too_long_is_refused(company: Company) -> None:
+    """The upper-case form of ß is SS. The record could not be loaded from its own dump."""
+    answer = company.post("contactsExt", {"displayName": "ß" * 2_001})
+
+    assert "searchName" in refusal(answer, "BadRequest", "displayName").message
+    assert company.changes() == []

@@ -174,3 +174,30 @@ def test_a_key_is_used_once(company: Company, writes: Writes) -> None:
 
     names = {each["code"]: each["displayName"] for each in company.listed(UNITS)}
     assert names == {"KG": "other", "PCS": "changed"}
+
+
+def test_concurrent_creates_get_different_numbers(company: Company) -> None:
+    """Each attributeId is assigned once."""
+    requests = [company.build("POST", "itemAttributesExt", body={"name": "x"}) for _ in range(50)]
+
+    answers = company.carrier.send_all(requests)
+
+    numbers = [int(record(each, 201)["attributeId"]) for each in answers]
+    assert sorted(numbers) == list(range(1, 51))
+
+
+def test_the_later_of_two_concurrent_writes_sees_the_earlier_one(company: Company) -> None:
+    """Even if it names the record by a value that the earlier write changes."""
+    for number in range(20):
+        code = f"{number}"
+        record(company.post("shippingAgentsExt", {"code": code}), 201)
+        path = f"shippingAgentsExt(code='{code}')"
+        requests = [
+            company.build("PATCH", path, "", body, {"If-Match": "*"})
+            for body in ({"code": f"{code} renamed"}, {"name": "n"})
+        ]
+        renaming, naming = company.carrier.send_all(requests)
+
+        assert renaming.status_code == 200
+        was_first = str(renaming.json()["name"]) == "n"
+        assert naming.status_code == (200 if was_first else 404)

@@ -6,23 +6,14 @@ Its own classes are of sets that the service does not have, so the script adds o
 
 from collections.abc import Callable
 
-import requests
 from dynamics import Dynamics
 from dynamics.apis import Companies
 from dynamics.apis.api_base import ApiBase
 from dynamics.exceptions.dynamics_exceptions import WrongParamsError
 
-from clients.business_central_report import (
-    CLIENT_ID,
-    CLIENT_SECRET,
-    COMPANY_ID,
-    HOST,
-    TENANT,
-    print_report,
-)
+from clients.business_central_report import COMPANY_ID, access_token, print_report
 
 API = Dynamics.BASE_URL.format(environment="Production")
-TOKEN_URL = f"https://login.microsoftonline.com/{TENANT}/oauth2/v2.0/token"
 
 
 class Contacts(ApiBase):
@@ -64,9 +55,7 @@ def connected(api: ApiBase, token: str, url: str) -> None:
 
 
 def main() -> None:
-    form = {"grant_type": "client_credentials", "scope": f"{HOST}/.default"}
-    credentials = {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET}
-    token = requests.post(TOKEN_URL, {**form, **credentials}, timeout=100).json()["access_token"]
+    token = access_token()
     companies, contacts = Companies(), Contacts()
     connected(companies, token, API)
     connected(contacts, token, f"{API}/companies({COMPANY_ID})")

@@ -1,5 +1,8 @@
 """azure-identity for Python. It keeps a token."""
 
+from collections.abc import Callable
+from functools import partial
+
 from azure.core.credentials import TokenCredential
 from azure.core.exceptions import ClientAuthenticationError
 from azure.identity import CertificateCredential, ClientSecretCredential
@@ -8,26 +11,16 @@ from clients.oauth_report import CLIENT_ID, ORIGIN, SCOPES, RefusedError, print_
 
 
 def main() -> None:
-    print_report({"secret": with_secret}, {"certificate": with_certificate})
-
-
-def with_secret(secret: str) -> str:
-    return _read(
-        ClientSecretCredential(
-            "comptoir", CLIENT_ID, secret, authority=ORIGIN, disable_instance_discovery=True
-        )
+    print_report(
+        {"secret": partial(_read, ClientSecretCredential)},
+        {"certificate": partial(_read, CertificateCredential)},
     )
 
 
-def with_certificate(key: str) -> str:
-    return _read(
-        CertificateCredential(
-            "comptoir", CLIENT_ID, key, authority=ORIGIN, disable_instance_discovery=True
-        )
+def _read(made: Callable[..., TokenCredential], given: str) -> str:
+    credential = made(
+        "comptoir", CLIENT_ID, given, authority=ORIGIN, disable_instance_discovery=True
     )
-
-
-def _read(credential: TokenCredential) -> str:
     try:
         token = credential.get_token(*SCOPES).token
     except ClientAuthenticationError as error:

@@ -1,5 +1,6 @@
 """MSAL for Python: an authority with a tenant, and one of OpenID Connect. It keeps a token."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -23,22 +24,14 @@ of_openid_connect = partial(
 def main() -> None:
     print_report(
         with_secret={
-            "authority, secret": lambda secret: _read(of_a_tenant(client_credential=secret)),
-            "oidc_authority, secret": lambda secret: _read(
-                of_openid_connect(client_credential=secret)
-            ),
+            "authority, secret": partial(_read, of_a_tenant, str),
+            "oidc_authority, secret": partial(_read, of_openid_connect, str),
         },
         with_key={
-            "authority, certificate": lambda key: _read(
-                of_a_tenant(client_credential=_certificate(key))
-            ),
-            "oidc_authority, certificate": lambda key: _read(
-                of_openid_connect(client_credential=_certificate(key))
-            ),
+            "authority, certificate": partial(_read, of_a_tenant, _certificate),
+            "oidc_authority, certificate": partial(_read, of_openid_connect, _certificate),
             # as in older examples
-            "authority, thumbprint": lambda key: _read(
-                of_a_tenant(client_credential=_thumbprint(key))
-            ),
+            "authority, thumbprint": partial(_read, of_a_tenant, _thumbprint),
         },
     )
 
@@ -54,7 +47,12 @@ def _thumbprint(key: str) -> dict[str, str]:
     return {"private_key": pem, "thumbprint": certificate.fingerprint(SHA1()).hex()}
 
 
-def _read(application: ConfidentialClientApplication) -> str:
+def _read(
+    made: Callable[..., ConfidentialClientApplication],
+    credential: Callable[[str], object],
+    given: str,
+) -> str:
+    application = made(client_credential=credential(given))
     result = application.acquire_token_for_client(SCOPES)
     if "error" in result:
         raise RefusedError(result["error"])

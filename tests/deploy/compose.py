@@ -102,3 +102,10 @@ def example() -> Mapping[str, str]:
     lines = (FOLDER / "example.env").read_text().splitlines()
     pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
     return {name: value for name, _, value in pairs}
+
+
+def of_page(name: str) -> str:
+    """The configuration of nginx in a how-to."""
+    text = (ROOT / "docs" / "how-to" / name).read_text("utf-8")
+    (found,) = re.findall(r"^```nginx\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return str(found)

@@ -1,6 +1,5 @@
 """Clients get tokens through the documented proxies, which hide the pages for the operator."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlencode
@@ -9,7 +8,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from deploy.compose import ROOT
+from deploy.compose import of_page
 from support.clients import FORM, GRANT, TOKEN_PATH, add_client
 from support.databases import ON_SQLITE, FreshDatabase
 from support.nginx import proxied
@@ -18,13 +17,6 @@ from support.server import Server
 from support.sockets import http_client
 
 PUBLIC = "https://erp.example.com"
-
-
-def of_page(name: str) -> str:
-    """The configuration in a how-to."""
-    text = (ROOT / "docs" / "how-to" / name).read_text("utf-8")
-    (found,) = re.findall(r"^```nginx\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return str(found)
 
 
 @ON_SQLITE

@@ -14,7 +14,7 @@ import pytest
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from conftest import stock
-from deploy.compose import FOLDER, ROOT
+from deploy.compose import FOLDER, of_page
 from support.client import Client
 from support.databases import ON_SQLITE, FreshDatabase
 from support.nginx import proxied
@@ -24,20 +24,13 @@ from support.server import Server
 from support.sockets import http_client
 from support.waiting import until
 
-PAGE = (ROOT / "docs" / "how-to" / "several-hosts.md").read_text()
+PAGE = "several-hosts.md"
 COMPOSE = (FOLDER / "proxy" / "nginx.conf").read_text()
 CLIENTS = 2
 ANSWERS = 30
 """The least number of responses to each client before, between and after the restarts."""
 
 ASKED = PATHS["shippingAgentsExt"]
-
-
-def of_page() -> str:
-    """The configuration in the how-to."""
-    found = re.search(r"^```nginx\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    assert found is not None
-    return found[1]
 
 
 def of_compose() -> str:
@@ -89,7 +82,7 @@ class Reader:
 @pytest.mark.parametrize(
     ("http", "names"),
     [
-        (of_page(), ("one.internal:8080", "two.internal:8080")),
+        (of_page(PAGE), ("one.internal:8080", "two.internal:8080")),
         (of_compose(), ("one:8080", "two:8080")),
     ],
     ids=["page", "compose"],

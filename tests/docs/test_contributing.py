@@ -72,9 +72,7 @@ SCHEMA, EARLIER = "src/comptoir/store/schema.py", "tests/support/earlier.py"
 CHOSEN = "not postgres and (rehearsals or not (Ext or companies))"
 """The cases of the new entity type; the suite itself runs the others."""
 SUITES = (
-    "tests/api/test_paths.py",
-    "tests/api/test_preferred_returns.py",
-    "tests/api/test_replacing.py",
+    "tests/catalog/test_every_option.py",
     "tests/api/test_search.py::test_every_text_property_of_every_kind_is_searched",
     "tests/transfer/test_dump.py::test_a_sample_of_every_entity_type_is_loaded_byte_for_byte",
     "tests/cli/test_sample.py::test_a_sample_fills_every_entity_set_of_the_interface",

@@ -1,8 +1,12 @@
-"""Links between pages, and the paths of code on them, exist."""
+"""What the pages link to, name, list and draw is what there is."""
 
 import re
 
+import curves
+
+from comptoir.auth.audit import ActName
 from docs.pages import DOCS, ROOT, anchors, links, pages
+from support.service import Service
 
 
 def test_every_internal_link_resolves() -> None:
@@ -44,3 +48,29 @@ def test_the_architecture_page_names_existing_files() -> None:
     folders = (ROOT, sources, sources / "features")
     assert len(named) > 50
     assert [each for each in sorted(named) if not any((at / each).exists() for at in folders)] == []
+
+
+def test_the_page_on_the_audit_log_lists_the_acts() -> None:
+    page = (DOCS / "how-to" / "audit.md").read_text("utf-8")
+    (listed,) = re.findall(r"The acts are (.*?)\.\n", page, re.DOTALL)
+    assert sorted(re.findall(r"`([^`]+)`", listed)) == sorted(ActName)
+
+
+def test_the_page_on_running_lists_the_metrics_of_the_service(service: Service) -> None:
+    page = (DOCS / "how-to" / "run.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`comptoir_[^|]*) \|", page, re.MULTILINE)
+    # no connection to the database is still being opened when the tests end
+    assert service.origin.get("readyz").status_code == 200
+    text = service.origin.get("metrics").text
+    exposed = re.findall(r"^# TYPE (comptoir_\w+) ", text, re.MULTILINE)
+    # the exposition format adds times to counters and histograms
+    metrics = sorted(name for name in exposed if not name.endswith("_created"))
+    assert sorted(re.findall(r"\w+", " ".join(rows))) == metrics
+
+
+def test_the_drawing_and_the_table_on_performance_follow_from_the_figures() -> None:
+    growth, page = curves.Growth.read(), curves.PAGE.read_text(encoding="utf-8")
+    again = "the figures have changed: python bench/curves.py"
+
+    assert curves.drawn(growth) == curves.DRAWING.read_text(encoding="utf-8"), again
+    assert curves.with_table(page, growth) == page, again

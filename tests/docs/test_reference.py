@@ -6,18 +6,7 @@ import sys
 from pathlib import Path
 
 import reference
-from reference_pages import (
-    Command,
-    Parameter,
-    collection_methods,
-    commands_page,
-    entity_types_page,
-    errors_page,
-    record_methods,
-    settings_page,
-    undocumented,
-    undocumented_commands,
-)
+from reference_pages import Command, Parameter, errors_page, undocumented, undocumented_commands
 
 from comptoir.catalog import MODEL
 from comptoir.edm.model import EntitySet, EntityType, Model, Property
@@ -27,7 +16,6 @@ from comptoir.errors.operator_rows import DISK_FULL
 from comptoir.errors.refusal import Check, ErrorType
 from comptoir.errors.table import BAD_REQUEST, ERROR_TABLE, OAUTH_ERROR_TABLE
 from docs.pages import DOCS, ROOT
-from support.corpus import areas, cases
 
 
 def test_the_reference_is_complete_and_up_to_date() -> None:
@@ -63,41 +51,6 @@ def test_missing_descriptions_are_reported() -> None:
     ]
 
 
-def test_the_methods_are_those_that_the_service_has() -> None:
-    """Only writable entity sets have methods that write."""
-    contacts, customers = MODEL.by_name["contactsExt"], MODEL.by_name["customersExt"]
-    assert collection_methods(contacts) == ("GET", "HEAD", "POST")
-    assert record_methods(contacts) == ("GET", "HEAD", "PATCH", "PUT", "DELETE")
-    assert collection_methods(customers) == record_methods(customers) == ("GET", "HEAD")
-
-
-def test_an_entity_type_is_described_with_all_its_properties_in_order() -> None:
-    page = entity_types_page(MODEL)
-    for entity_set in MODEL.sets:
-        section = page.partition(f"\n## {entity_set.name}\n")[2].partition("\n## ")[0]
-        named = [line.split("`")[1] for line in section.splitlines() if line.startswith("| `")]
-        properties = [each.name for each in entity_set.type.properties]
-        assert named == [*properties, *(each.name for each in entity_set.type.navigation)]
-
-
-def test_the_rules_of_an_entity_type_are_described() -> None:
-    page = entity_types_page(MODEL)
-    assert "`companyName` is `company/displayName`" in page
-    assert "A create requires `If-Match` or `If-None-Match: *`" in page
-    assert "Unique per company: `itemNo`, `languageCode`, `variantCode`." in page
-    assert "secret: never in logs" in page
-    assert 'Usual values (others are allowed): `" "`, `"Ship"`' in page
-    assert (
-        "| `company` | one record of contactsExt | `number` equals this `companyNumber`; " in page
-    )
-
-
-def test_a_setting_is_described_with_its_option_if_it_has_one() -> None:
-    page = settings_page({"port": "--port"})
-    assert "| `8080` | `COMPTOIR_PORT` | `--port` |" in page
-    assert "| `1000` | `COMPTOIR_PAGE_SIZE` |  |" in page
-
-
 def test_every_error_has_its_row() -> None:
     page = errors_page(ERROR_TABLE, (), OAUTH_ERROR_TABLE, [NO_TOKEN], [DISK_FULL], ())
     rows = [line for line in page.splitlines() if line.startswith("| ")]
@@ -113,36 +66,9 @@ def test_the_messages_of_an_error_are_listed_with_their_facts() -> None:
     assert "| 400 | '*name*' exceeds *limit* \\* 2 | Send {}. |" in page
 
 
-def test_a_command_is_described_with_its_arguments_and_options() -> None:
-    files = Parameter("PATH…", "The files.", required=True, is_argument=True)
-    company = Parameter("--company <guid>", "The company.", environment="COMPTOIR_COMPANY")
-    page = commands_page([Command("comptoir load", "Load files.", (files, company))])
-    assert "comptoir load [OPTIONS] PATH…" in page
-    assert "| `PATH…` | The files. | required |  |" in page
-    assert "| `--company <guid>` | The company. |  | `COMPTOIR_COMPANY` |" in page
-
-
 def test_a_command_and_an_option_without_a_line_are_reported() -> None:
     command = Command("comptoir hush", "", (Parameter("--loud", "Be loud."), Parameter("FILE", "")))
     assert list(undocumented_commands([command])) == [
         "the command comptoir hush has no help",
         "comptoir hush FILE has no help",
-    ]
-
-
-def test_every_rule_of_the_corpus_has_its_row_and_every_501_its_request() -> None:
-    page = (DOCS / "reference" / "odata.md").read_text(encoding="utf-8")
-    for area in areas():
-        section = page.partition(f"\n## {area.title}\n")[2].partition("\n## ")[0]
-        rows = [
-            f"| `{each.name}` | {each.section} | {each.accepted} | {each.refused} |"
-            for each in area.rules
-        ]
-        assert [line for line in section.splitlines() if line.startswith("| `")] == rows
-    unsupported = page.partition("\n## Not supported\n")[2]
-    named = [line.split("`")[3] for line in unsupported.splitlines() if line.startswith("| `")]
-    assert named == [
-        each.request.replace("|", "\\|")
-        for each in cases()
-        if each.answer.refused is not None and each.answer.refused.status == 501
     ]

@@ -1,12 +1,31 @@
 """A service with faults, on each database, and a company for each test."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from examples.stage import Stage
-from support.rehearsal import control_of
+from support.companies import Company
+from support.rehearsal import Rehearsal, control_of
 from support.server import Server, ShareServer
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A company, and the faults that the requests of an example meet."""
+
+    company: Company
+    faults: Rehearsal
+    base_url: str
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment of an example."""
+        company = self.company
+        return {"BASE": self.base_url, "COMPANY": company.stored.id, "TOKEN": company.token}
 
 
 @pytest.fixture(scope="module")

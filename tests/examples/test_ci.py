@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import yaml  # type: ignore[import-untyped]
 
-from examples.stage import EXAMPLES
+from examples.conftest import EXAMPLES
 from support.programs import finished
 
 

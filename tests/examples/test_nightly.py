@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from examples.stage import EXAMPLES, Stage
+from examples.conftest import EXAMPLES, Stage
 from support.databases import ON_SQLITE
 from support.programs import finished
 

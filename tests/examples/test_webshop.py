@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from examples.stage import EXAMPLES, Stage
+from examples.conftest import EXAMPLES, Stage
 from support.client import Record
 from support.databases import ON_SQLITE
 from support.programs import finished, node

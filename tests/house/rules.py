@@ -50,14 +50,12 @@ IMPORTED_ONLY_BY = {
     "aiohttp": {"outgoing"},
     "pytest": {"features.*"},
 }
-PRINTING = {"cli", "features.*"}
 NAMING_PROFILES = {"profiles", "config", "cli", "catalog", "features", "features.*"}
 """The stations that know the names of profiles; the others receive their parts."""
 
 PROFILE = "business-central"
 FOLLOWING = {"plan", "service"}
 """The stations that judge what a client may read."""
-IMPORTING = {"import_module", "__import__", "resolve_name"}
 
 REGISTRY = re.compile(
     r"/simple[/]|index[-]url|extra[-]index|find[-]links|pypi[.]org|pythonhosted[.]org"
@@ -248,44 +246,6 @@ def cycles(sources: Sequence[Source]) -> Iterator[Violation]:
         )
 
 
-def late_imports(source: Source) -> Iterator[Violation]:
-    """Imports are at the top of a module; the few places that import later are listed.
-
-    An import inside a function hides a dependency, and often a cycle; so does one by a name.
-    """
-    for node in source.nodes:
-        function = source.owners.get(id(node))
-        if isinstance(node, ast.Call):
-            is_late = _last_name(node.func) in IMPORTING
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            is_late = function is not None
-        else:
-            continue
-        if is_late:
-            yield source.violation(
-                node,
-                f"import inside the function {function} or by a name: move it to the top of the "
-                "module, or, if a plain start does without it, add the place and its reason to "
-                "LATE_IMPORTS in test_house.py",
-                function or "<module>",
-            )
-
-
-def type_checking(source: Source) -> Iterator[Violation]:
-    """No TYPE_CHECKING: an import for types alone is a dependency, too."""
-    for node in source.nodes:
-        names = {
-            ast.Name: lambda n: [n.id],
-            ast.Attribute: lambda n: [n.attr],
-            ast.ImportFrom: lambda n: [alias.name for alias in n.names],
-        }.get(type(node), lambda _: [])(node)
-        if "TYPE_CHECKING" in names:
-            yield source.violation(
-                node,
-                "TYPE_CHECKING hides an import: import it plainly, or move the type further down",
-            )
-
-
 def _functions_of(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.AST]]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -354,17 +314,6 @@ def long_functions(source: Source) -> Iterator[Violation]:
             )
 
 
-def prints(source: Source) -> Iterator[Violation]:
-    """Only commands write to the terminal."""
-    if source.station in PRINTING:
-        return
-    for node in source.nodes:
-        if isinstance(node, ast.Call) and _last_name(node.func) == "print":
-            yield source.violation(
-                node, "print outside the command line: log it, or return it to the command"
-            )
-
-
 def blind_excepts(source: Source) -> Iterator[Violation]:
     """Exceptions are named; the few functions that must catch all are listed."""
     for node in source.nodes:
@@ -393,19 +342,6 @@ def _last_name(node: ast.AST) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def any_types(source: Source) -> Iterator[Violation]:
-    """Any disables the type checker; the few modules that need it are listed."""
-    for node in source.nodes:
-        imported = isinstance(node, ast.ImportFrom) and "Any" in {a.name for a in node.names}
-        dotted = isinstance(node, ast.Attribute) and node.attr == "Any"
-        if imported or dotted:
-            yield source.violation(
-                node,
-                "uses typing.Any: write the type, 'object' or a type variable, or add the module "
-                "and its reason to ANY_TYPES in test_house.py",
-            )
 
 
 def bare_todos(source: Source) -> Iterator[Violation]:

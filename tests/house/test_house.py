@@ -26,30 +26,6 @@ BLIND_EXCEPTS: Mapping[str, str] = {
     "comptoir.store.sqlite.store:SqliteWriter._commit": "else all later writes wait for ever",
     "comptoir.store.sqlite.store:SqliteWriter._run": "its error goes to the waiter",
 }
-LATE_IMPORTS: Mapping[str, str] = {
-    "comptoir.sql.tables:feature_tables": "the tables of a feature are in its folder",
-    "comptoir.features:_profile": "only a service with the profile needs it",
-    "comptoir.features.rehearsal.faults:_fault": "a fault is found by its file",
-    "comptoir.app:_features": "a feature is imported where it is switched on",
-    "comptoir.cli.main:imported": "a command imports its subcommand alone",
-    "comptoir.cli.serve:_prepared": "only a quickstart creates a sample company",
-    "comptoir.cli.serve:_with_local_certificate": "only --https creates a certificate",
-    "comptoir.cli.token:token": "only a token for a company needs the store",
-    "comptoir.auth.issuer_terms:check_issuer": "only a new issuer needs aiohttp",
-    "comptoir.app:_outgoing.made": "only a service with an outside issuer needs aiohttp",
-    "comptoir.app:open_store": "asyncpg is for PostgreSQL alone",
-    "comptoir.features.console.app:console": "a feature has a screen only with the console",
-    "comptoir.features.console.feature:Console._build": "only its first request needs Jinja2",
-    "comptoir.features.console.feature:Console.announce": "only a quickstart prints a link",
-    "comptoir.features.backup.commands:_engine": "asyncpg is for PostgreSQL alone",
-    "comptoir.features.transfer.files:read_parquet": "Parquet is optional",
-    "comptoir.store.migration:check_replica": "asyncpg is for PostgreSQL alone",
-    "comptoir.store.migration:make_ready": "asyncpg is for PostgreSQL alone",
-    "comptoir.store.migration:accepted_catalog": "asyncpg is for PostgreSQL alone",
-    "comptoir.store.migration:migrate": "asyncpg is for PostgreSQL alone",
-    "comptoir.store.sqlite.migrating:migrate_file": "a current schema needs no upgrade",
-}
-ANY_TYPES: Mapping[str, str] = {}
 FOLLOWED: Mapping[str, str] = {
     "comptoir.plan.target:_Resolver._related": "authorize_target judges the steps of a path",
     "comptoir.plan.write:_related": "judged in the next lines",
@@ -59,13 +35,9 @@ FOLLOWED: Mapping[str, str] = {
 
 OF_ALL_MODULES = (rules.unknown_stations, rules.wrong_directions, rules.cycles)
 OF_EACH_MODULE: Mapping[Callable[[Source], Iterator[Violation]], Mapping[str, str]] = {
-    rules.late_imports: LATE_IMPORTS,
-    rules.type_checking: {},
     rules.long_modules: {},
     rules.long_functions: {},
-    rules.prints: {},
     rules.blind_excepts: BLIND_EXCEPTS,
-    rules.any_types: ANY_TYPES,
     rules.bare_todos: {},
     rules.atomic_groups: {},
     rules.message_forms: {},

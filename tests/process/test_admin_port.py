@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import httpx
-import msgspec
 import pytest
 
 from comptoir.auth.origins import CONSOLE
@@ -17,6 +16,7 @@ from process.conftest import StartServer
 from support.clients import add_client
 from support.databases import ON_SQLITE
 from support.ports import free_port
+from support.refusals import error_in
 from support.server import Server, ShareServer, trust_of
 from support.sockets import ask, head, http_client
 from support.waiting import PATIENCE_SECONDS
@@ -77,16 +77,6 @@ INSIDE = (
     *(".py", "/tmp", "admin_port", "8081"),
 )
 """Words of the inside, which no error has."""
-
-
-class Described(msgspec.Struct, forbid_unknown_fields=True):
-    code: str
-    message: str
-    target: str = ""
-
-
-class Failed(msgspec.Struct, forbid_unknown_fields=True):
-    error: Described
 
 
 def varied(path: str) -> Iterator[str]:
@@ -174,7 +164,7 @@ def test_only_documented_paths_answer_and_errors_tell_nothing(
         for method in ("GET", "POST"):
             answer = answered(address, path, method, token)
             assert answer.status_code in {400, 404}, (method, path)
-            error = msgspec.json.decode(answer.content, type=Failed).error
+            error = error_in(answer.content)
             text = f"{error.message} {answer.headers}".lower()
             assert [word for word in INSIDE if word in text] == [], (method, path)
             assert "server" not in answer.headers

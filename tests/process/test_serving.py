@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 
-from support.client import record
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.log import line_of
@@ -170,17 +169,6 @@ def test_a_disconnect_within_the_body_changes_nothing(server: Server, company: C
 
     assert server.origin.get("readyz").status_code == 200
     assert company.changes() == before
-
-
-def test_a_connection_is_used_for_several_requests(server: Server, company: Company) -> None:
-    """An error response does not end the connection if the request was well-formed."""
-    refused = in_full(company.using("").build("GET", "contactsExt"))
-    with server.connect() as connection:
-        for _ in range(3):
-            refusal(ask(connection, refused), "Authentication_InvalidCredentials")
-            body = b'{"displayName": "x"}'
-            created = ask(connection, post(company, {"Content-Length": f"{len(body)}"}) + body)
-            record(created, 201)
 
 
 @ON_SQLITE

@@ -4,6 +4,7 @@ import re
 import socket
 import ssl
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from support.sockets import ask, head, in_full
 from support.waiting import PATIENCE_SECONDS, until
 
 HEALTH = head("GET", "/healthz", {})
+VERSIONS = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)
 RETAINED = "the former TLS certificate remains in use"
 
 
@@ -35,7 +37,7 @@ def shake_hands(server: Server, context: ssl.SSLContext) -> ssl.SSLSocket:
     return context.wrap_socket(connection, server_hostname=server.address[0])
 
 
-@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_a_supported_version(version: ssl.TLSVersion, secure_server: Server) -> None:
     context = trusted(secure_server)
     context.minimum_version = context.maximum_version = version
@@ -152,20 +154,18 @@ def until_cut(connection: ssl.SSLSocket) -> bytes:
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_a_fault_cuts_a_connection_without_the_end_of_tls(
-    version: ssl.TLSVersion, start_server: StartServer
-) -> None:
+def test_a_fault_cuts_a_connection_without_the_end_of_tls(start_server: StartServer) -> None:
     """What was to arrive does; then the client cannot take the end for a regular one."""
     server = start_server(https=True, faults="on")
-    context = trusted(server)
-    context.minimum_version = context.maximum_version = version
     company = server.new_company()
-    for fault, expected in (
+    faults = (
         ("reset", b""),
         ("reset; phase=after", b""),
         ("reset; phase=body; bytes=20", b'14\r\n{"@odata.context":"h\r\n'),
-    ):
+    )
+    for version, (fault, expected) in product(VERSIONS, faults):
+        context = trusted(server)
+        context.minimum_version = context.maximum_version = version
         request = company.build("GET", "shippingAgentsExt", headers={"Comptoir-Fault": fault})
         with (
             socket.create_connection(server.address, timeout=PATIENCE_SECONDS) as plain,

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +12,23 @@ from pathlib import Path
 import pytest
 
 from process.conftest import StartServer
-from support.client import record, tag_of
+from support.client import encoded, record, tag_of
 from support.companies import Company
+from support.contract import without_control
 from support.databases import ON_SQLITE
+from support.mirror import Mirror
 from support.postgres import children_of
 from support.refusals import refusal
+from support.repeats import essence, repeatable
 from support.server import Server
 from support.sockets import http_client
 from support.waiting import until
 from support.worker_connections import WorkerConnections, process_of
+
+WRITERS = 8
+WRITES = 25
+AGENTS = "shippingAgentsExt"
+FILTER = encoded({"$filter": "length(name) ge 3"})
 
 LISTS_WORKERS = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="only Linux lists the workers"
@@ -229,3 +238,71 @@ def test_a_start_removes_what_a_killed_service_has_left(
     server.wait_until_closed()
     server.start()
     until(lambda: only() not in (None, left) or None, "a folder instead of the one before")
+
+
+def test_a_follower_beside_many_writers_has_all_records(two: Server) -> None:
+    company = two.new_company()
+    mirrors = [Mirror(company, AGENTS, page_size=7), Mirror(company, AGENTS, FILTER, 7)]
+
+    with ThreadPoolExecutor(WRITERS) as threads:
+        writers = [threads.submit(write, company, number) for number in range(WRITERS)]
+        while not all(writer.done() for writer in writers):
+            for mirror in mirrors:
+                mirror.catch_up()
+                assert len(mirror.reported) == len(set(mirror.reported))
+    for writer in writers:
+        writer.result()
+
+    for mirror, query in zip(mirrors, ["", FILTER], strict=True):
+        mirror.catch_up()
+        there = company.listed(AGENTS, query)
+        assert mirror.records == {f"{company.root}/{AGENTS}({each['id']})": each for each in there}
+
+
+def write(company: Company, writer: int) -> None:
+    """Create records, change each twice, and delete every third."""
+    for number in range(WRITES):
+        created = company.post(AGENTS, {"code": f"{writer}-{number}", "name": "ab"}).json()
+        path = f"{AGENTS}({created['id']})"
+        for name in ("abc" * (number % 2), "abcd"[: number % 5]):
+            assert company.patch(path, {"name": name}, "*").status_code == 200
+        if number % 3 == 0:
+            answer = company.request("DELETE", path, headers={"If-Match": "*"})
+            assert answer.status_code == 204
+
+
+def test_a_repeat_after_a_kill_has_the_answer_of_the_first(start_server: StartServer) -> None:
+    """The write and what is known of it are on the disk together."""
+    server = start_server()
+    company, create, change = server.new_company(), repeatable(), repeatable(If_Match="*")
+    first = company.post("shippingAgentsExt", {"code": "UPS"}, create)
+    path = f"shippingAgentsExt({record(first, 201)['id']})"
+    changed = company.patch(path, {"name": "New"}, headers=change)
+    server.kill()
+    server.start()
+    company = server.again(company)
+
+    answers = [
+        company.post("shippingAgentsExt", {"code": "UPS"}, create),
+        company.patch(path, {"name": "New"}, headers=change),
+    ]
+
+    for before, again, status in ((first, answers[0], 201), (changed, answers[1], 200)):
+        assert without_control(record(again, status)) == without_control(record(before, status))
+        assert tag_of(again) == tag_of(before)
+    assert len(company.changes()) == 2
+
+
+def test_of_many_repeats_in_two_processes_one_is_done(company: Company) -> None:
+    for code in "ABC":
+        headers = repeatable()
+        requests = [
+            company.build("POST", "shippingAgentsExt", "", {"code": code}, headers)
+            for _ in range(20)
+        ]
+
+        answers = company.carrier.send_all(requests)
+
+        assert {each.status_code for each in answers} == {201}
+        assert len({essence(each)[2] for each in answers}) == 1
+    assert [change.number for change in company.changes()] == [1, 2, 3]

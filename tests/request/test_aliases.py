@@ -28,36 +28,6 @@ def refused(text: str, limits: ExpressionLimits | None = None, /, **aliases: str
     return caught.value
 
 
-@together(
-    ("text", "aliases", "meant"),
-    [
-        ("a eq 1", {}, "a eq 1"),
-        ("a eq @p", {"p": "1"}, "a eq 1"),
-        ("@p", {"p": "a eq 1 or b"}, "a eq 1 or b"),
-        ("@p and c", {"p": "a or b"}, "(a or b) and c"),
-        ("a eq @p", {"p": "@q", "q": "'x'"}, "a eq 'x'"),
-        ("a eq @p or b eq @p", {"p": "1"}, "a eq 1 or b eq 1"),
-        ("a in @p", {"p": '["x","y"]'}, "a in ['x','y']"),
-        ("a in (@p,2)", {"p": "1"}, "a in (1,2)"),
-        ("f(@p,[@p])", {"p": "1"}, "f(1,[1])"),
-        ("not @p", {"p": "a"}, "not a"),
-        ("c/any(d:d eq @p)", {"p": "1"}, "c/any(d:d eq 1)"),
-        ("c/any()", {"p": "1"}, "c/any()"),
-        ("case(@p:@q,true:@p)", {"p": "a", "q": "1"}, "case(a: 1,true: a)"),
-        ("a gt @p", {"p": "2026-01-01T00:00:00 02:00"}, "a gt 2026-01-01T00:00:00+02:00"),
-        ("a eq @P", {"p": "1"}, "a eq null"),
-    ],
-)
-def test_an_alias_is_replaced_by_its_expression(
-    text: str, aliases: dict[str, str], meant: str
-) -> None:
-    assert content(resolved(text, **aliases)) == content(parse_expression(meant))
-
-
-def test_an_alias_that_is_not_given_is_null() -> None:
-    assert content(resolved("a eq @p")) == content(parse_expression("a eq null"))
-
-
 def test_a_tree_without_aliases_stays_the_same_object() -> None:
     tree = parse_expression("a eq 1")
     assert resolve(tree, parse_aliases([("p", "1")])) is tree

@@ -1,25 +1,17 @@
 """Expressions and orders: whatever arrives is read or refused, and no name is reserved."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from comptoir.request.expression.parser import parse_expression, parse_orderby
-from comptoir.request.expression.tree import Binary, Literal, Logical, Path, Unary, walk
-from support.effort import examples
-from support.syntax import content, is_read_or_refused
+from comptoir.request.expression.parser import parse_compute, parse_expression
+from comptoir.request.expression.tree import (
+    Binary,
+    ComputeItem,
+    Literal,
+    Logical,
+    Path,
+    Unary,
+    walk,
+)
+from support.syntax import content
 from support.together import together
-
-PIECES = ["a", "not", "and", "eq", "in", "any", "case", "1", "-", "1.5", "'", "''", "(", ")", "["]
-PIECES += ["]", ",", ":", "/", "$it", "$count", "@", ".", '"', "{", " ", " ", " ", "\t", "null"]
-PIECES += ["2024-01-01", "T00:00:00", "Z", "duration'", "Ns.A'", "12:30", "é", "=", "+", "INF"]
-
-
-@settings(max_examples=examples(600))
-@given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=14).map("".join)))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    is_read_or_refused(parse_expression, text, "$filter")
-    is_read_or_refused(parse_orderby, text, "$orderby")
-
 
 NAMES = "eq and or in has not any all case date contains type number duration asc desc Null inf"
 
@@ -41,4 +33,23 @@ def test_a_property_named_not_is_a_property_before_an_operator() -> None:
     )
     assert content(parse_expression("not and not a")) == content(
         Logical("and", (named, Unary("not", a)))
+    )
+
+
+@together(
+    ("text", "items"),
+    [
+        ("a as b", [("a", "b")]),
+        ("a mul b AS c , d\tas\te", [("a mul b", "c"), ("d", "e")]),
+        ("as as as", [("as", "as")]),
+        ("concat(a,' as ') as b", [("concat(a,' as ')", "b")]),
+        ("(a) as größe", [("a", "größe")]),
+        ("a eq @p as b", [("a eq @p", "b")]),
+        ("d gt 2026-01-01T00:00:00 02:00 as b", [("d gt 2026-01-01T00:00:00+02:00", "b")]),
+    ],
+)
+def test_items_are_read(text: str, items: list[tuple[str, str]]) -> None:
+    read = parse_compute(text)
+    assert content(read) == content(
+        tuple(ComputeItem(parse_expression(each), alias) for each, alias in items)
     )

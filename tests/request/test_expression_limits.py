@@ -6,6 +6,7 @@ import pytest
 
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INVALID_URL
+from comptoir.request.apply import parse_apply
 from comptoir.request.expression.parser import (
     DEFAULT_LIMITS,
     ExpressionLimits,
@@ -14,6 +15,8 @@ from comptoir.request.expression.parser import (
     parse_orderby,
 )
 from comptoir.request.expression.tree import In, Logical, Node, walk
+from comptoir.request.fields import ExpandLimits, parse_expand
+from comptoir.request.search import SearchJunction, parse_search
 from support.together import together
 
 GUID = "5d115c9c-44e3-ea11-bb43-000d3a2feca1"
@@ -133,3 +136,61 @@ def test_a_long_text_is_refused_quickly(piece: str) -> None:
         with pytest.raises(Refusal) as caught:
             parse_expression(head + text + " #")
         assert len(caught.value.message) < 300
+
+
+def test_limits_apply_to_all_transformations_together() -> None:
+    text = "filter(a eq 1)/compute(b as c)"
+    assert parse_apply(text, ExpressionLimits(nodes=4))
+    with pytest.raises(Refusal, match="exceeds the limit of 3 parts"):
+        parse_apply(text, ExpressionLimits(nodes=3))
+    with pytest.raises(Refusal, match="exceeds the limit of 3 parts"):
+        parse_apply("/".join(["identity"] * 4), ExpressionLimits(nodes=3))
+
+
+def test_groups_nest_as_deep_as_the_limit() -> None:
+    limits = ExpressionLimits(depth=5)
+    assert parse_apply("groupby((a)," * 5 + "identity" + ")" * 5, limits)
+    for depth in (6, 1300):
+        with pytest.raises(Refusal, match="exceeds the limit of 5 levels"):
+            parse_apply("groupby((a)," * depth + "identity" + ")" * depth, limits)
+    deepest = "groupby((a)," * 100 + "identity" + ")" * 100
+    assert parse_apply(deepest)
+
+
+def test_a_chain_is_one_node_however_long() -> None:
+    text = " OR ".join(["a"] * 300)
+    tree = parse_search(text, ExpressionLimits(nodes=301, depth=0))
+    assert isinstance(tree, SearchJunction)
+    assert len(tree.operands) == 300
+    with pytest.raises(Refusal, match="exceeds the limit of 300 parts"):
+        parse_search(text, ExpressionLimits(nodes=300))
+
+
+@together("opening", ["(", "NOT ", "a (", "a OR NOT ("])
+def test_a_search_nests_as_deep_as_the_limit(opening: str) -> None:
+    levels = opening.count("(") + opening.count("NOT")
+    limits = ExpressionLimits(depth=20)
+    for depth, is_read in ((20 // levels, True), (20 // levels + 1, False), (8000, False)):
+        text = opening * depth + "b" + ")" * depth * opening.count("(")
+        if is_read:
+            assert parse_search(text, limits) == parse_search(text)
+        else:
+            with pytest.raises(Refusal, match="exceeds the limit of 20 levels"):
+                parse_search(text, limits)
+
+
+def test_expansions_nest_as_deep_as_the_limit() -> None:
+    limits = ExpandLimits(depth=3)
+    assert parse_expand("a($expand=" * 2 + "a" + ")" * 2, limits)
+    for depth in (3, 1600):
+        with pytest.raises(Refusal, match="exceeds the limit of 3 levels") as caught:
+            parse_expand("a($expand=" * depth + "a" + ")" * depth, limits)
+        assert "column 31" in caught.value.message
+
+
+def test_nested_items_count_among_all_items() -> None:
+    text = "a($expand=b,c),d"
+    assert parse_expand(text, ExpandLimits(items=4))
+    with pytest.raises(Refusal, match="exceeds the limit of 3 items") as caught:
+        parse_expand(text, ExpandLimits(items=3))
+    assert "column 16" in caught.value.message

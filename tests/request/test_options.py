@@ -11,7 +11,7 @@ from comptoir.errors.table import INVALID_URL, NOT_IMPLEMENTED
 from comptoir.request.aliases import parse_aliases
 from comptoir.request.expression.parser import parse_compute, parse_expression, parse_orderby
 from comptoir.request.expression.tree import Literal, walk
-from comptoir.request.fields import parse_expand
+from comptoir.request.fields import parse_expand, within
 from comptoir.request.options import (
     NO_OPTIONS,
     OptionParser,
@@ -148,3 +148,30 @@ def test_any_query_is_read_or_refused(query: str) -> None:
 def test_the_next_page_keeps_aliases_and_custom_options() -> None:
     query = "$filter=a eq @p&@p=1&x=y&%24SkipToken=old"
     assert continued(query, ("$skiptoken", "new")) == "$filter=a eq @p&@p=1&x=y&$skiptoken=new"
+
+
+def test_an_error_in_a_nested_option_has_its_column_in_the_whole_text() -> None:
+    (outer,) = parse_expand("a($filter=b eq)")
+    with pytest.raises(Refusal) as caught:
+        parse_expression(outer.options.filter or "")
+    refusal = within(caught.value, outer.positions.options["$filter"])
+    assert (refusal.error, refusal.target) == (INVALID_URL, "$expand")
+    assert refusal.message.startswith(
+        "Expected a value after 'eq', found the end of the text at column 15 of $expand. "
+    )
+
+
+def test_nested_options_are_those_of_a_separate_request() -> None:
+    text = "a(filter=b eq 'x&y';TOP=3;$count=true;$select=b;expand=c($levels=2;$orderby=d))"
+    (outer,) = parse_expand(text, aliases=(("p", "1"),))
+    options = outer.options
+    assert options.filter == "b eq 'x&y'"
+    assert options.expand == "c($levels=2;$orderby=d)"
+    assert (options.top, options.count, options.aliases) == (3, True, (("p", "1"),))
+    assert OptionParser().parse(query_string(options)) == options
+    assert content(parse_expand(options.expand, aliases=options.aliases)) == content(outer.items)
+
+
+def test_an_item_without_options_keeps_the_aliases_of_the_request() -> None:
+    aliases = (("p", "1"),)
+    assert [each.options.aliases for each in parse_expand("a,b", aliases=aliases)] == [aliases] * 2

@@ -23,29 +23,6 @@ def refused(path: str) -> Refusal:
 
 
 @together(
-    ("path", "names"),
-    [
-        ("", []),
-        ("/", []),
-        ("/companies", ["companies"]),
-        ("companies/", ["companies"]),
-        ("/$metadata", ["$metadata"]),
-        ("/$batch", ["$batch"]),
-        ("/$entity", ["$entity"]),
-        ("/a/b/$count", ["a", "b", "$count"]),
-        ("/a/b/$value", ["a", "b", "$value"]),
-        ("/a/$ref", ["a", "$ref"]),
-        ("/a/$all/$each", ["a", "$all", "$each"]),
-        ("/a/Comptoir.contact/b", ["a", "Comptoir.contact", "b"]),
-        ("/%61/%24count", ["a", "$count"]),
-        ("/$1/b", ["$1", "b"]),
-    ],
-)
-def test_a_path_is_split_into_segments(path: str, names: list[str]) -> None:
-    assert parse_path(path) == tuple(Segment(name, None) for name in names)
-
-
-@together(
     ("key", "text", "quoted"),
     [
         (f"({GUID})", GUID, False),
@@ -79,33 +56,12 @@ def test_a_key_is_one_value(key: str, text: str, quoted: bool) -> None:
     assert named == (Segment("b", (KeyPart("code", text, quoted),)),)
 
 
-def test_a_key_has_several_named_parts() -> None:
-    parts = (
-        KeyPart("itemNo", "1,2", quoted=True),
-        KeyPart("languageCode", "DE", quoted=True),
-        KeyPart("variantCode", "", quoted=True),
-        KeyPart("entryNo", "5", quoted=False),
-    )
-    path = "/t(itemNo='1,2',languageCode='DE',variantCode='',entryNo=5)"
-    assert parse_path(path) == (Segment("t", parts),)
-    assert parse_path(path.replace(",l", ",%20l")) == (Segment("t", parts),)
-
-
 def test_a_key_may_be_an_alias() -> None:
     (single,) = parse_path("/a(@id)")
     (named,) = parse_path("/a(x=%40id,y='@id',z=1)")
     assert single.key is not None
     assert named.key is not None
     assert [part.alias for part in (*single.key, *named.key)] == ["id", "id", None, None]
-
-
-def test_a_filter_in_a_path_keeps_its_expression() -> None:
-    path = parse_path("/a/$filter(b%20eq%20'x/y')/$count")
-    assert path == (
-        Segment("a", None),
-        Segment("$filter", None, "b eq 'x/y'"),
-        Segment("$count", None),
-    )
 
 
 @together(

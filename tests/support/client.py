@@ -1,6 +1,6 @@
 """A client of the API, which builds requests and sends them by a carrier."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 from urllib.parse import quote
@@ -134,6 +134,17 @@ def page(response: httpx.Response) -> Page:
     """The page in a response with status 200."""
     assert response.status_code == 200, response.text
     return msgspec.json.decode(response.content, type=Page)
+
+
+def pages(client: Client, path: str, query: Query, size: int) -> Iterator[list[Record]]:
+    """The pages of a collection, each read on demand; all but the last have `size` records."""
+    wishes = {"Prefer": f"odata.maxpagesize={size}"}
+    read = page(client.get(path, query, wishes))
+    while read.next_link is not None:
+        assert len(read.value) == size
+        yield read.value
+        read = page(client.follow(read.next_link, wishes))
+    yield read.value
 
 
 def values(response: httpx.Response) -> list[Record]:

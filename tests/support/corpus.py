@@ -210,23 +210,21 @@ def _take(case: Case, line: str, place: str) -> None:
         case.body = text if case.body is None else f"{case.body}\r\n{text}"
         return
     case.is_answered = True
-    sign = next((each for each in _TAKEN if line.startswith(each)), "")
-    if line in _KEPT:
-        _KEPT[line](case.answer)
-    elif line.isdigit():
+    if line in _OF_ONE_WORD:
+        setattr(case.answer, *_OF_ONE_WORD[line])
+        return
+    if line.isdigit():
         case.answer.status = int(line)
+        return
+    sign = next((each for each in (*_MEMBERS, *_TAKEN) if line.startswith(each)), "")
+    text = line.removeprefix(sign)
+    if sign in _MEMBERS:
+        name, read = _MEMBERS[sign]
+        setattr(case.answer, name, read(text))
     elif sign:
-        _TAKEN[sign](case.answer, line.removeprefix(sign), place)
+        _TAKEN[sign](case.answer, text, place)
     else:
         raise CorpusError(f"{place}: no answer begins with {line[:20]!r}")
-
-
-def _take_keys(answer: Answer, text: str, _: str) -> None:
-    answer.keys = text.split()
-
-
-def _take_single(answer: Answer, text: str, _: str) -> None:
-    answer.single = text
 
 
 def _take_record(answer: Answer, text: str, _: str) -> None:
@@ -238,32 +236,8 @@ def _take_whole_record(answer: Answer, text: str, _: str) -> None:
     answer.exact = True
 
 
-def _take_text(answer: Answer, text: str, _: str) -> None:
-    answer.text = text
-
-
-def _take_fragment(answer: Answer, text: str, _: str) -> None:
-    answer.fragments.append(text)
-
-
-def _take_count(answer: Answer, text: str, _: str) -> None:
-    answer.count = int(text)
-
-
 def _take_header(answer: Answer, text: str, _: str) -> None:
     name, _, answer.headers[name] = text.partition(": ")
-
-
-def _take_absent(answer: Answer, text: str, _: str) -> None:
-    answer.absent.append(text)
-
-
-def _take_parts(answer: Answer, text: str, _: str) -> None:
-    answer.parts = text
-
-
-def _take_verbs(answer: Answer, text: str, _: str) -> None:
-    answer.verbs = text.split()
 
 
 def _take_kept(answer: Answer, text: str, _: str) -> None:
@@ -287,53 +261,33 @@ def _take_refusal(answer: Answer, text: str, place: str) -> None:
     answer.refused = Refused(int(status), code, target, [each for each in fragments if each])
 
 
-def _take_more(answer: Answer) -> None:
-    answer.has_more = True
-
-
-def _take_delta(answer: Answer) -> None:
-    answer.has_delta = True
-
-
-def _take_no_verbs(answer: Answer) -> None:
-    answer.verbs = ()
-
-
-def _take_no_parts(answer: Answer) -> None:
-    answer.parts = ""
-
-
-def _take_no_keys(answer: Answer) -> None:
-    answer.keys = ()
-
-
-def _take_no_text(answer: Answer) -> None:
-    answer.text = ""
-
+_MEMBERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
+    "= ": ("keys", str.split),
+    "is ": ("single", str),
+    ": ": ("text", str),
+    "count ": ("count", int),
+    "parts ": ("parts", str),
+    "changes ": ("verbs", str.split),
+}
+"""The members of a response that a line sets, by its first word, and how it is read."""
 
 _TAKEN: Mapping[str, Callable[[Answer, str, str], None]] = {
-    "= ": _take_keys,
-    "is ": _take_single,
     "{": _take_record,
     "only ": _take_whole_record,
-    ": ": _take_text,
-    "~ ": _take_fragment,
-    "count ": _take_count,
+    "~ ": lambda answer, text, _: answer.fragments.append(text),
     "with ": _take_header,
-    "without ": _take_absent,
-    "parts ": _take_parts,
-    "changes ": _take_verbs,
+    "without ": lambda answer, text, _: answer.absent.append(text),
     "keep ": _take_kept,
     "! ": _take_refusal,
 }
-"""The readers of the lines of a response, by their first word."""
+"""The readers of the other lines of a response, by their first word."""
 
-_KEPT: Mapping[str, Callable[[Answer], None]] = {
-    "=": _take_no_keys,
-    ":": _take_no_text,
-    "more": _take_more,
-    "delta": _take_delta,
-    "changes": _take_no_verbs,
-    "parts": _take_no_parts,
+_OF_ONE_WORD: Mapping[str, tuple[str, object]] = {
+    "=": ("keys", ()),
+    ":": ("text", ""),
+    "more": ("has_more", True),
+    "delta": ("has_delta", True),
+    "changes": ("verbs", ()),
+    "parts": ("parts", ""),
 }
-"""The meanings of lines of one word."""
+"""The members of a response that a line of one word sets, and their values."""

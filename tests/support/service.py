@@ -17,8 +17,7 @@ from comptoir.config import Settings, with_defaults
 from comptoir.edm.model import Model
 from support.client import Client
 from support.companies import Company, CompanyAdmin
-from support.exchange import exchange
-from support.leaving import left_open
+from support.exchange import exchange, left_open
 from support.settings import changed
 from support.tokens import Tokens
 

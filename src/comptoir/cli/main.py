@@ -4,7 +4,7 @@ import gc
 import signal
 import sys
 from collections.abc import Mapping
-from pkgutil import resolve_name
+from pkgutil import resolve_name  # noqa: TID251 - only what a command uses
 
 import click
 from typing_extensions import override

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from pkgutil import resolve_name
+from pkgutil import resolve_name  # noqa: TID251 - only for a quickstart
 
 import click
 from msgspec.structs import replace

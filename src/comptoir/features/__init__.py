@@ -1,7 +1,7 @@
 """The optional parts of the service: each is a folder that can be deleted, with its line here."""
 
 from functools import partial
-from pkgutil import resolve_name
+from pkgutil import resolve_name  # noqa: TID251 - only what uses the profile
 
 from comptoir.config import PROFILES, Settings, declare
 from comptoir.features import (

@@ -8,7 +8,7 @@ that of `build_tables`, whose tables are copied, deleted and distributed by comp
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from pkgutil import resolve_name
+from pkgutil import resolve_name  # noqa: TID251 - tables are in the folder of their feature
 
 import sqlalchemy as sa
 from sqlalchemy.sql.type_api import TypeEngine

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
-from pkgutil import resolve_name
+from pkgutil import resolve_name  # noqa: TID251 - only screens that are on
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
