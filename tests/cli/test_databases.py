@@ -204,7 +204,7 @@ def test_a_full_disk_of_the_records_is_an_error_in_one_line(ready: Command) -> N
 @ON_SQLITE
 def test_a_full_temporary_folder_is_an_error_in_one_line(ready: Command) -> None:
     path = ready.folder / "ItemProductTextLongContentsExt.csv"
-    rows = [f"00000000-0000-4000-8000-{at:012},{'A' * 500_000}\n" for at in range(1, 25)]
+    rows = [f"00000000-0000-4000-8000-{at:012},{'A' * 500_000}\n" for at in range(1, 81)]
     path.write_text("systemId,base64Text\n" + "".join(rows), encoding="utf-8")
     error = error_on_full_disk(ready, 1 << 16, "load", "--company", COMPANY, path)
     assert "cannot be written to the temporary folder" in error

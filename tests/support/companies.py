@@ -15,7 +15,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import Model
-from comptoir.features.history.trimming import trim_logs
+from comptoir.features.history.feature import trim_logs
 from comptoir.features.transfer.load_rows import (
     LoadPlan,
     LoadRows,

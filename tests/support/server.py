@@ -7,6 +7,7 @@ import socket
 import ssl
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -58,7 +59,8 @@ class Server:
         self._wrapper = wrapper
         self._runner = asyncio.Runner()
         self._trust = trust_of(settings)
-        self._http = http_client(trust=self._trust)
+        # a thread may close the connection that another one has just taken from the same client
+        self._clients = deque[httpx.Client]()
         self._started: Process | subprocess.Popen[bytes] | None = None
         self.base_url = ""
         self.start()
@@ -107,7 +109,8 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.admin.close()
         self._runner.close()
-        self._http.close()
+        while self._clients:
+            self._clients.pop().close()
         self.kill()
 
     @property
@@ -205,11 +208,18 @@ class Server:
         )
 
     def send(self, request: httpx.Request) -> httpx.Response:
-        return self._http.send(request)
+        try:
+            client = self._clients.pop()
+        except IndexError:
+            client = http_client(trust=self._trust)
+        try:
+            return client.send(request)
+        finally:
+            self._clients.append(client)
 
     def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
         with ThreadPoolExecutor(len(requests)) as threads:
-            return list(threads.map(self._http.send, requests))
+            return list(threads.map(self.send, requests))
 
 
 ShareServer = Callable[..., Server]

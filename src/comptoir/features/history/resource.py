@@ -2,10 +2,11 @@
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from urllib.parse import parse_qsl, quote, urlencode
 
 import msgspec
+from sqlalchemy import FromClause, Select, Table, false, literal, select
 
 from comptoir.auth.roles import require
 from comptoir.auth.tokens import Scope as TokenScope
@@ -16,7 +17,6 @@ from comptoir.edm.types import EdmError, Stored, Wire
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.table import INVALID_URL
 from comptoir.features.history import errors
-from comptoir.features.history.entries import Entry, Scope, entries
 from comptoir.plan.read import RecordPlan
 from comptoir.plan.target import check_readable, company_id_of
 from comptoir.request.headers import Format, preferences, response_format, spaced_format
@@ -26,8 +26,10 @@ from comptoir.response.records import wire_form
 from comptoir.response.response import ODATA_VERSION, Response
 from comptoir.service import Request, Service
 from comptoir.service.context import FORMAT_OPTIONS, allow_options
+from comptoir.sql.prepared import constant
+from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.differences import Values, decode_difference
-from comptoir.store.ledger import UPDATE
+from comptoir.store.ledger import UPDATE, Change
 from comptoir.store.store import SLICE, SLICE_CHARACTERS, Reads, Store
 
 NAME = "changes"
@@ -40,6 +42,24 @@ _OPTIONS = FORMAT_OPTIONS | {_TOP}
 
 LAST = 2**62
 """A number that no change has reached."""
+
+
+class Entry(Change, frozen=True):
+    """An entry of the change log. `previous` and `difference` are those of its table."""
+
+    previous: int | None
+    difference: str | None
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """The entries to read: those of some sets (None for all), or those of one record.
+
+    `record` is the set and the key of the record, as the change log has them.
+    """
+
+    company: Company
+    sets: Collection[str] | None = None
+    record: tuple[EntitySet, Stored] | None = None
 
 
 class _Page(msgspec.Struct):
@@ -139,7 +159,7 @@ class ChangesResource:
         while page.next is not None and len(page.items) < size and characters < SLICE_CHARACTERS:
             # one more shows whether there is a next page
             limit = min(SLICE, size - len(page.items)) + 1
-            query = self._store.statements.query(entries(self._changes, scope, page.next, limit))
+            query = self._store.statements.query(_entries(self._changes, scope, page.next, limit))
             found = [Entry(*row) for row in await reads.rows(query, request.while_connected)]  # type: ignore[arg-type]
             is_kept = found or not await reads.trimmed_after(scope.company, max(start - 1, 0))
             if not found and is_kept and scope.record is not None:
@@ -224,3 +244,41 @@ def _key(entity_set: EntitySet, text: str) -> Stored:
         return declared.type.from_key(text)
     except EdmError as error:
         raise error.refusal(_RECORD, _RECORD, error=INVALID_URL) from None
+
+
+def _entries(
+    changes: Table, scope: Scope, start: int, limit: int
+) -> Select[*tuple[str | int, ...]]:
+    """The statement that reads entries from the one with the number `start` downwards.
+
+    Those of a record are read along `previous`, and there are none unless it has the first one.
+    """
+    if scope.record is not None:
+        return _of_record(changes, scope.company, *scope.record, start, limit)
+    of_company = changes.c[COMPANY_ID] == scope.company.id
+    chosen = _columns(changes).where(of_company, changes.c.number <= start)
+    if scope.sets is not None:
+        listed = [literal(name) for name in sorted(scope.sets)]
+        chosen = chosen.where(changes.c.entity_set.in_(listed) if listed else false())
+    return chosen.order_by(changes.c.number.desc()).limit(limit)
+
+
+def _of_record(
+    changes: Table, company: Company, entity_set: EntitySet, key: Stored, start: int, limit: int
+) -> Select[*tuple[str | int, ...]]:
+    of_company = changes.c[COMPANY_ID] == company.id
+    is_first = (
+        changes.c.number == start,
+        changes.c.entity_set == entity_set.name,
+        changes.c.record == str(key),
+    )
+    first = _columns(changes).add_columns(constant(1).label("place")).where(of_company, *is_first)
+    chain = first.cte("chain", recursive=True)
+    is_next = changes.c.number == chain.c.previous, chain.c.place < limit
+    earlier = _columns(changes).add_columns(chain.c.place + constant(1))
+    chain = chain.union_all(earlier.where(of_company, *is_next))
+    return _columns(chain).order_by(chain.c.place)
+
+
+def _columns(entries: FromClause) -> Select[*tuple[str | int, ...]]:
+    return select(*[entries.c[name] for name in Entry.__struct_fields__])
