@@ -1,16 +1,19 @@
 """`comptoir backup` and `comptoir restore`: what a backup has, and what each refuses."""
 
+import asyncio
 import json
 import os
 import shutil
 import sqlite3
 import stat
 import zipfile
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
+import asyncpg
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -518,7 +521,7 @@ def test_what_is_damaged_is_replaced_and_kept(used: Command) -> None:
 def test_a_restore_that_is_killed_leaves_all_or_nothing(used: Command, new_place: NewPlace) -> None:
     used.done("backup", file(used))
     place = new_place(used)
-    with place.started("restore", file(used)) as process:
+    with _held_up(place), place.started("restore", file(used)) as process:
         until(lambda: _has_begun(place) or None, "a restore that has begun")
         process.kill()
         process.wait()
@@ -527,6 +530,19 @@ def test_a_restore_that_is_killed_leaves_all_or_nothing(used: Command, new_place
         place.done("restore", file(used))
 
     assert names(place) == names(used)
+
+
+@contextmanager
+def _held_up(place: Command) -> Iterator[None]:
+    """Let a restore into a database of a server wait for a table of another session."""
+    if not is_postgres(place.url):
+        yield
+        return
+    with asyncio.Runner() as runner:
+        connection = runner.run(asyncpg.connect(place.url))
+        runner.run(connection.execute("BEGIN; CREATE TABLE companies ()"))
+        yield
+        runner.run(connection.close())
 
 
 def _has_begun(place: Command) -> bool:
