@@ -124,6 +124,7 @@ def done(command: str, folder: Path) -> str:
 
 
 def test_a_release_has_the_same_bytes_twice_with_notes_and_checksums(release: Path) -> None:
+    needed_module("cyclonedx_py", "cyclonedx-bom")
     assert RELEASE in COMMANDS
     (release / "dist").mkdir()
     (release / "dist" / "comptoir-0.0.1.tar.gz").write_text("of an earlier build")
