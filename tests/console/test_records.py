@@ -224,9 +224,10 @@ def counted(browser: Browser, address: str) -> httpx.Response:
     return until(look, "counted")
 
 
-def conditions(answer: httpx.Response) -> list[str]:
-    """The conditions that a click on a value adds to the filter."""
-    return [unescape(each) for each in re.findall(r'name="and" value="(.*?)">', answer.text)]
+def clicks(answer: httpx.Response) -> list[tuple[str, str]]:
+    """The fields that a click on a value adds to the address."""
+    found = re.findall(r'<button name="(=.*?)" value="(.*?)">', answer.text)
+    return [(name, unescape(exact)) for name, exact in found]
 
 
 def test_records_are_sorted_by_what_people_know_them_by(
@@ -302,15 +303,15 @@ def test_a_click_on_a_value_adds_it_to_the_filter(browser: Browser, specimens: C
     address = f"/console/records/specimensExt?{query}"
     table = browser.get(address)
 
-    def check(condition: str) -> None:
-        narrowed = browser.get(f"{address}&filter={quote('true or false')}&and={quote(condition)}")
-        assert f'value="(true or false) and {condition}"' in text_of(narrowed)
-        expected = [row[0] for row in rows_of(table) if condition in own[row[0]]]
+    def check(field: tuple[str, str]) -> None:
+        narrowed = browser.get(f"{address}&{urlencode([('filter', 'true or false'), field])}")
+        assert f'value="(true or false) and {field[0][1:]} eq ' in text_of(narrowed)
+        expected = [row[0] for row in rows_of(table) if field in own[row[0]]]
         assert shown(narrowed) == expected
 
     cells = table.text.partition("<tbody")[2].split("</tr>")[:-1]
     own = {
-        row[0]: conditions(httpx.Response(200, text=cell))
+        row[0]: clicks(httpx.Response(200, text=cell))
         for row, cell in zip(rows_of(table), cells, strict=True)
     }
     assert {len(each) for each in own.values()} == {6}
@@ -323,8 +324,8 @@ def test_long_texts_and_lines_are_shown_and_not_filtered_by(
     specimens.load("specimensExt", {"code": "A", "text": "x" * 4_000, "mirrored": "a\nb"})
     table = page(browser, specimens, "/specimensExt", column="text")
     assert rows_of(table) == [["A", "x" * 79 + "…"]]
-    assert conditions(table) == []
-    assert conditions(page(browser, specimens, "/specimensExt", column="mirrored")) == []
+    assert clicks(table) == []
+    assert clicks(page(browser, specimens, "/specimensExt", column="mirrored")) == []
 
 
 def test_examples_work_as_they_stand(browser: Browser, specimens: Company) -> None:

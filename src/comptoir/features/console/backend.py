@@ -2,11 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
-from typing import TypeVar
-from urllib.parse import quote
-
-import msgspec
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 from comptoir.auth.roles import Principal
 from comptoir.edm.types import is_guid
@@ -17,8 +14,9 @@ from comptoir.features.console.logins import Logins, SessionPolicy
 from comptoir.http.exchange import check_body_coding
 from comptoir.http.feature import Kernel
 from comptoir.http.routes import RequestTarget
+from comptoir.plan.read import Bounds, Order, OrderKey, PagePlan, default_order, list_pipeline
 from comptoir.request.headers import Headers, access, check_isolation, check_versions
-from comptoir.response.response import Response, Root, whole_body
+from comptoir.response.response import Response, Root
 from comptoir.service import Request
 from comptoir.store.store import always_connected
 
@@ -26,6 +24,17 @@ F = TypeVar("F")
 
 QUICK_SECONDS = 2.0
 """Seconds that a page waits for what it can be shown without."""
+
+
+MOST_CHOICES = 200
+"""The most companies that the selector lists."""
+
+
+class CompanyChoice(NamedTuple):
+    """A company that the user may choose."""
+
+    id: str
+    name: str
 
 
 class Backend:
@@ -52,6 +61,9 @@ class Backend:
         self.terms = SessionPolicy(int(own.console_idle_seconds), int(own.console_session_seconds))
         self.code_flow = CodeFlow(kernel.registry, kernel.post_form, kernel.issuers)
         self._handle = kernel.service.handle
+        companies = kernel.model.companies
+        by_name = Order((OrderKey("name", text=True), *default_order(companies).keys))
+        self._companies = list_pipeline(companies, order=by_name)
         self._root = Root(self.settings.base_url)
         self._isolates = self.settings.behaviour.batches.snapshot
 
@@ -66,6 +78,19 @@ class Backend:
     def now(self) -> int:
         """Epoch seconds."""
         return int(time.time())
+
+    async def companies(self, ids: Iterable[str] | None) -> list[CompanyChoice]:
+        """The companies with these ids, or all; by name, and not more than `MOST_CHOICES`."""
+        pipeline, values = self._companies
+        keys = None if ids is None else tuple(sorted(ids))
+        plan = PagePlan(pipeline, Bounds(None, keys), MOST_CHOICES, values)
+        columns = [pipeline.entity_set.type.column_of[each] for each in CompanyChoice._fields]
+        slices = self.store.page(plan)
+        return [
+            CompanyChoice(*[str(row[each]) for each in columns])
+            async for rows in slices
+            for row in rows
+        ]
 
     async def answer(
         self,
@@ -121,21 +146,6 @@ class Backend:
             return await self._handle(request)
 
 
-MOST_CHOICES = 200
-"""The most companies that the selector lists."""
-
-
-class CompanyChoice(msgspec.Struct, frozen=True):
-    """A company that the user may choose."""
-
-    id: str
-    name: str
-
-
-class _List(msgspec.Struct):
-    value: list[CompanyChoice]
-
-
 async def company_choices(
     backend: Backend, principal: Principal, wanted: str | None, last: str
 ) -> tuple[Sequence[CompanyChoice], CompanyChoice | None]:
@@ -160,19 +170,11 @@ async def company_with_id(
     backend: Backend, principal: Principal, company_id: str
 ) -> CompanyChoice | None:
     """The company with an id, None if the user cannot choose it."""
-    if not is_guid(company_id):
+    if not (is_guid(company_id) and principal.reaches(company_id.lower())):
         return None
-    listed = await listed_companies(backend, principal, f"id eq {company_id}")
-    return next(iter(listed), None)
+    return next(iter(await backend.companies([company_id.lower()])), None)
 
 
-async def listed_companies(
-    backend: Backend, principal: Principal, condition: str = ""
-) -> Sequence[CompanyChoice]:
-    """The companies that a user may choose, by name; raises `Refusal` as the API does."""
-    query = f"$orderby=name&$top={MOST_CHOICES}"
-    if condition:
-        query += f"&$filter={quote(condition)}"
-    path = f"/{backend.model.companies.name}"
-    response = await backend.answer(principal, "GET", path, query)
-    return msgspec.json.decode(await whole_body(response), type=_List).value
+async def listed_companies(backend: Backend, principal: Principal) -> list[CompanyChoice]:
+    """The companies that a user may choose, by name; raises `Refusal` as reads do."""
+    return await backend.companies(principal.companies)

@@ -1,6 +1,7 @@
 """The records of a company, through the service that clients use, and the URLs of their pages."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import cast
@@ -52,10 +53,14 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class CollectionPage(msgspec.Struct, frozen=True):
-    """The values of a page of records, and the service's link to the next one, or blank."""
+    """The values of a page of records, and the service's link to the next one, or blank.
+
+    `count` is the number of records on all pages, if it was asked for.
+    """
 
     records: list[Values]
     next_link: str
+    count: int | None = None
 
 
 class ChangeLine(msgspec.Struct, frozen=True):
@@ -106,6 +111,24 @@ class CompanyRecords:
     async def page(self, entity_set: EntitySet, query: str) -> CollectionPage:
         """A page of a collection."""
         return await self._page(self.path(entity_set), query)
+
+    async def listed(
+        self, entity_set: EntitySet, query: RecordQuery, names: Sequence[str]
+    ) -> tuple[CollectionPage, str]:
+        """A page with these properties, and `count` of its query.
+
+        A set's own number comes with the page, since it is known without reading the records.
+        """
+        options, path = query.options(entity_set.type, names), self.path(entity_set)
+        if not query.is_limited:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(COUNT_SECONDS):
+                    page = await self._page(path, f"{options}&$count=true")
+                    return page, f"{page.count:,}"
+        page = await self._page(path, options)
+        is_last = not page.next_link
+        number = f"{query.skip + len(page.records):,}" if is_last else ""
+        return page, number or await self.count(entity_set, query)
 
     async def count(self, entity_set: EntitySet, query: RecordQuery) -> str:
         """The number of all records of a query, in words; blank if that takes long."""
@@ -188,7 +211,8 @@ class CompanyRecords:
         headers = {**_PAGE, b"accept": _NO_METADATA}
         document = decoded(await self._sent("GET", path, query, headers=headers))
         link = str(document.get("@odata.nextLink", ""))
-        return CollectionPage(cast("list[Values]", document["value"]), link)
+        count = cast("int | None", document.get("@odata.count"))
+        return CollectionPage(cast("list[Values]", document["value"]), link, count)
 
     async def _sent(
         self,

@@ -21,6 +21,9 @@ SHOWN_COLUMNS = 6
 AROUND = 60
 """Characters of a text that are shown before and after an error."""
 
+NARROWS = "="
+"""What a field begins with that limits a list to the records with a value: a property follows."""
+
 LONGEST_LITERAL = 100
 """Characters of a text by which a click filters."""
 
@@ -61,6 +64,11 @@ class RecordQuery(msgspec.Struct, frozen=True):
             "skip": str(self.skip) if self.skip and not self.skiptoken else "",
         }
         return _query_string(texts)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the query may leave records of the set out."""
+        return bool(self.filter or self.search)
 
     @property
     def count_options(self) -> str:
@@ -111,8 +119,10 @@ def query_of(entity_type: EntityType, given: FormData) -> RecordQuery:
     if {heading(entity_type), *names} == set(default_columns(entity_type)):
         names = []
     condition = given.text("filter").strip()
-    for each in given.texts("and"):
-        condition = narrowed(condition, each)
+    for name, exact in given.pairs:
+        declared = entity_type.by_name.get(name.removeprefix(NARROWS))
+        if name.startswith(NARROWS) and declared is not None:
+            condition = narrowed(condition, condition_of(declared, exact))
     skip = given.text("skip")
     return RecordQuery(
         filter=condition,
@@ -126,7 +136,7 @@ def query_of(entity_type: EntityType, given: FormData) -> RecordQuery:
 
 def narrowed(condition: str, more: str) -> str:
     """A filter with one more condition."""
-    if not condition or more in condition.split(" and "):
+    if not (condition and more) or more in condition.split(" and "):
         return condition or more
     is_choice = " or " in condition.lower()
     return f"({condition}) and {more}" if is_choice else f"{condition} and {more}"

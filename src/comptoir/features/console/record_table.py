@@ -11,7 +11,7 @@ from markupsafe import Markup
 from comptoir.edm.model import EntityType, Property
 from comptoir.edm.types import EnumText
 from comptoir.features.console.record_form import LONGEST_SHORT, short
-from comptoir.features.console.record_query import TableColumn, condition_of
+from comptoir.features.console.record_query import NARROWS, TableColumn, condition_of
 from comptoir.features.console.values import BLANK, Values, presented, shown
 from comptoir.jsonvalue import Json
 
@@ -29,7 +29,7 @@ def table_rows(
 ) -> Markup:
     """The rows of a table: the first cell leads to the record, at `record_page` with its key.
 
-    The others are buttons of the form `narrow`, with the condition for records with the same value.
+    The others are buttons that filter by their value, as `query_of` reads them.
     Values are escaped column by column, because no text has a NUL. Rows in ASCII are encoded at
     once, which takes as long as all other work for them otherwise.
     """
@@ -60,36 +60,32 @@ def row_id(key: str) -> str:
 def _cells(declared: Property, column: TableColumn, values: Sequence[Json]) -> list[str]:
     label, number = escape(column.caption), _NUMBER if column.is_number else ""
     begin = f'<td role="cell" data-label="{label}"{number}>'
-    button = f'{begin}<button form="narrow" name="and" value="'
-    blank = f"{begin}{BLANK}</td>"
+    button = f'{begin}<button name="{NARROWS}{declared.name}" value="'
     if declared.type.quoted and not isinstance(declared.type, EnumText):
         exact = cast("Sequence[str]", values)
-        texts = _escaped(exact)
+        blank = f"{begin}{BLANK}</td>"
         if _are_plain(declared, exact):
-            # a condition has the same characters as the text
-            button += escape(f"{declared.name} eq '")
-            end = escape("'")
             return [
-                f'{button}{each}{end}"><bdi>{each}</bdi></button></td>' if each else blank
-                for each in texts
+                f'{button}{each}">{each}</button></td>' if each else blank
+                for each in _escaped(exact)
             ]
-        texts = [f"<bdi>{each}</bdi>" if each else BLANK for each in _escaped(map(short, exact))]
+        texts = [each or BLANK for each in _escaped(map(short, exact))]
     else:
         found = [presented(declared, each) for each in values]
         exact = [each.exact for each in found]
         texts = [each.__html__() for each in found]
-    conditions = _escaped([condition_of(declared, each) for each in exact])
+    is_sought = [bool(condition_of(declared, each)) for each in exact]
     return [
-        f'{button}{condition}">{text}</button></td>' if condition else f"{begin}{text}</td>"
-        for text, condition in zip(texts, conditions, strict=True)
+        f'{button}{value}">{text}</button></td>' if is_button else f"{begin}{text}</td>"
+        for value, text, is_button in zip(_escaped(exact), texts, is_sought, strict=True)
     ]
 
 
 def _are_plain(declared: Property, texts: Sequence[str]) -> bool:
-    """Whether `condition_of` of each text, unless it is empty, has the text as it is shown."""
+    """Whether each text, unless it is empty, is shown whole and has a condition."""
     joined = "".join(texts)
     is_short = max(map(len, texts)) <= LONGEST_SHORT
-    is_plain = is_short and joined.isprintable() and "'" not in joined and not declared.is_unlimited
+    is_plain = is_short and joined.isprintable() and not declared.is_unlimited
     return is_plain and not any(map(str.isspace, texts))
 
 

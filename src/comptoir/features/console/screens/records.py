@@ -62,7 +62,7 @@ async def browse(visit: Visit) -> Answer:
     errors: dict[str, QueryError] = {}
     status, values, next_page, count = 200, list[Values](), "", ""
     try:
-        page = await records.page(entity_set, options)
+        page, count = await records.listed(entity_set, query, names)
     except Refusal as refusal:
         status = refusal.error.status
         # the message about a text that the user has typed is shown with its field
@@ -73,9 +73,6 @@ async def browse(visit: Visit) -> Answer:
         values = page.records
         if page.next_link:
             next_page = page_of(query.after(page.next_link, len(values)))
-            count = await records.count(entity_set, query)
-        else:
-            count = f"{query.skip + len(values):,}"
     filled = [
         name
         for number, name in enumerate(names)
