@@ -167,9 +167,12 @@ def examples(entity_type: EntityType, names: Sequence[str], rows: Sequence[Value
     found, rows = dict[str, str](), rows[:SEEN_FOR_EXAMPLES]
     for declared in [entity_type.by_name[name] for name in names[1:]]:
         name, edm_type = declared.name, declared.type
+        has_both = edm_type.quoted and "contains" in found and "eq" in found
+        if has_both or isinstance(edm_type, Guid):
+            continue
         values = [shown(declared, row[name]) for row in rows]
         value = next((each for each in values if condition_of(declared, each)), "")
-        if not value or isinstance(edm_type, Guid):
+        if not value:
             continue
         if isinstance(edm_type, DateTimeOffset):
             found.setdefault("time", f"{name} ge {value[:10]}T00:00:00Z")

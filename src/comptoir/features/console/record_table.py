@@ -43,9 +43,10 @@ def table_rows(
     ]
     begin = f'"><th scope="row" role="rowheader"{_NUMBER if first[1].is_number else ""}><a href="'
     begin += escape(record_page)
+    quoted = keys if _PLAIN.fullmatch("".join(keys)) else map(_quoted, keys)
     heads = [
         f'<tr role="row" id="row-{key}{begin}{key}"><bdi>{name}</bdi></a></th>'
-        for key, name in zip(map(_quoted, keys), _escaped(names), strict=True)
+        for key, name in zip(quoted, _escaped(names), strict=True)
     ]
     cells = [_cells(*each, [row[each[0].name] for row in rows]) for each in others]
     lines = ["".join(line) + "</tr>\n" for line in zip(heads, *cells, strict=True)]
