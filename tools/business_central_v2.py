@@ -269,7 +269,9 @@ class _Catalog:
         unique = None if resource.name in _DETAILS else _identification(resource)
         if unique:
             yield f'unique = [{{ properties = ["{unique}"], blank_is_free = true }}]'
-        indexes = [f'["{each}"]' for each in indexed if each not in (key, unique)]
+        # the index of a rule that leaves blank values free serves no order
+        sorted_by = [unique] if unique else []
+        indexes = [f'["{each}"]' for each in (*sorted_by, *indexed) if each != key]
         if indexes:
             yield f"indexes = [{', '.join(indexes)}]"
         columns = [f'"{each}"' for each in _TELLING if each in resource.properties]

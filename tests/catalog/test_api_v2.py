@@ -1,5 +1,6 @@
 """The catalog of Business Central's API v2.0: documents with lines, and a base of own catalogs."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from comptoir.errors.refusal import OperatorError
 from comptoir.store.growth import changes
 from comptoir.store.migration import accepted_catalog, migrate
 from support.companies import Company
+from support.console import logged_in
 from support.databases import FreshDatabase
 from support.service import Service
 
@@ -23,10 +25,15 @@ region = "String(20)"
 
 
 @pytest.fixture
-def company(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Company]:
+def service(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Service]:
     model = read_catalog(Path(API_V2))
     with Service(fresh_database, tmp_path, model, profile="business-central") as service:
-        yield service.new_company()
+        yield service
+
+
+@pytest.fixture
+def company(service: Service) -> Company:
+    return service.new_company()
 
 
 def test_an_order_has_lines_and_moves_on(company: Company) -> None:
@@ -46,6 +53,13 @@ def test_an_order_has_lines_and_moves_on(company: Company) -> None:
     assert [(each["lineType"], each["quantity"]) for each in read["salesOrderLines"]] == [
         ("Item", 5)
     ]
+
+
+def test_the_console_sorts_by_the_number(service: Service, company: Company) -> None:
+    for number in ("C3", "C1", "C2"):
+        company.post("customers", {"number": number})
+    table = logged_in(service).get(f"/console/records/customers?company={company.id}").text
+    assert re.findall("<bdi>(C[0-9])</bdi>", table) == ["C1", "C2", "C3"]
 
 
 def test_an_action_changes_the_status_or_is_refused_by_name(company: Company) -> None:
