@@ -66,7 +66,7 @@ def test_the_console_shows_captions(company: Company, service: Service) -> None:
     record = browser.get(f"/console/records/things/record?company={company.id}&key={thing['id']}")
 
     assert "<bdi>Bar code</bdi>" in listed
-    assert '<button name="=kind" value="Bar_x0020_Code">' in listed
+    assert '<button name="is.kind" value="Bar_x0020_Code">' in listed
     assert "<bdi>Bar code</bdi>" in record.text
 
 

@@ -21,7 +21,7 @@ SHOWN_COLUMNS = 6
 AROUND = 60
 """Characters of a text that are shown before and after an error."""
 
-NARROWS = "="
+NARROWS = "is."
 """What a field begins with that limits a list to the records with a value: a property follows."""
 
 LONGEST_LITERAL = 100
