@@ -63,11 +63,16 @@ def test_the_console_shows_captions(company: Company, service: Service) -> None:
     [thing, *_] = company.listed("things")
 
     listed = browser.get(f"/console/records/things?company={company.id}").text
-    record = browser.get(f"/console/records/things/record?company={company.id}&key={thing['id']}")
+    page, query = "/console/records/things", f"?company={company.id}"
+    record = browser.get(f"{page}/record{query}&key={thing['id']}")
+    form = browser.get(f"{page}/record/edit{query}&key={thing['id']}")
+    spreadsheet = browser.get(f"{page}/csv{query}")
 
     assert "<bdi>Bar code</bdi>" in listed
     assert '<button name="is.kind" value="Bar_x0020_Code">' in listed
     assert "<bdi>Bar code</bdi>" in record.text
+    assert '<option value="Bar_x0020_Code" selected>Bar code</option>' in form.text
+    assert ",Bar code" in spreadsheet.text
 
 
 def numbers(company: Company, query: str) -> list[str]:

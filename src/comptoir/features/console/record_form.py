@@ -1,14 +1,14 @@
 """Forms for records, made from the declaration of their entity type."""
 
 from collections.abc import Iterator, Mapping
-from typing import Literal, cast
+from typing import Literal
 
 import msgspec
 
 from comptoir.edm.model import EntityType, Property
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.times import Date
-from comptoir.edm.types import TEXT_LENGTH, Boolean, EdmError, Text
+from comptoir.edm.types import TEXT_LENGTH, Boolean, EdmError, EnumText, Text
 from comptoir.features.console.captions import caption
 from comptoir.features.console.record_query import default_columns, heading
 from comptoir.features.console.values import Presented, Values, empty, initial, presented, shown
@@ -22,15 +22,15 @@ ELSEWHERE = "bytes at an address of their own"
 LONGEST_SHORT = 80
 """Characters of a value that a table or a name shows."""
 
-_BOOLEANS = ("false", "true")
+_BOOLEANS: Mapping[str, str] = {"false": "No", "true": "Yes"}
 
 
 class FormField(msgspec.Struct, frozen=True):
     """A field of a form.
 
-    `options` are all values of a `choice`, and the usual ones of another control. A `secret` has no
-    value: it shows `MASK`. `note` says what the field accepts, and `error` why the service has
-    refused its value.
+    `options` are all values of a `choice`, or the usual ones of another control, with their
+    captions. A `secret` has no value: it shows `MASK`. `note` says what the field accepts, and
+    `error` why the service has refused its value.
     """
 
     name: str
@@ -38,7 +38,7 @@ class FormField(msgspec.Struct, frozen=True):
     description: str
     control: Control
     value: str
-    options: tuple[str, ...]
+    options: Mapping[str, str]
     required: bool
     note: str
     error: str
@@ -141,16 +141,15 @@ def record_title(entity_type: EntityType, values: Values) -> str:
 def _field(declared: Property, values: Values, error: str, *, creating: bool) -> FormField:
     absent = initial(declared) if creating else empty(declared)
     value = "" if declared.secret else shown(declared, values.get(declared.name, absent))
-    control, options = _control(declared, value), declared.suggested
-    if control == "choice":
-        options = _choices(declared)
-        if value not in options:
-            options = (value, *options)
+    choices = _choices(declared)
+    options = choices or {each: each for each in declared.suggested}
+    if choices and value not in choices:
+        options = {value: value, **choices}
     return FormField(
         name=declared.name,
         label=caption(declared),
         description=declared.description,
-        control=control,
+        control=_control(declared, value),
         value=value,
         options=options,
         required=declared.required and not (creating and declared.numbered),
@@ -187,11 +186,11 @@ def _is_day(day: Date, value: str) -> bool:
     return True
 
 
-def _choices(declared: Property) -> tuple[str, ...]:
-    """All values of a property that has only a few."""
+def _choices(declared: Property) -> Mapping[str, str]:
+    """The captions of all values of a property that has only a few."""
     if isinstance(declared.type, Boolean):
         return _BOOLEANS
-    return cast("tuple[str, ...]", declared.type.accepted_json_schema.get("enum", ()))
+    return declared.type.caption_of if isinstance(declared.type, EnumText) else {}
 
 
 def _notes(declared: Property) -> Iterator[str]:
@@ -204,6 +203,6 @@ def _notes(declared: Property) -> Iterator[str]:
         limit = edm_type.max_length
         if limit is not None and limit < TEXT_LENGTH and not _choices(declared):
             yield f"Up to {limit} characters."
-    elif not isinstance(edm_type, Boolean | Date):
+    elif not isinstance(edm_type, Boolean | Date | EnumText):
         expected, example = edm_type.expected, edm_type.example.strip('"')
         yield f"{expected[0].upper()}{expected[1:]}, such as {example}."

@@ -12,7 +12,7 @@ from starlette.types import Send
 from typing_extensions import override
 
 from comptoir.edm.model import EntitySet, Property
-from comptoir.edm.types import Boolean, Text, TextualType
+from comptoir.edm.types import Boolean, EnumText, Text, TextualType
 from comptoir.errors.refusal import Refusal
 from comptoir.features.console.captions import caption
 from comptoir.features.console.company_records import CompanyRecords
@@ -135,7 +135,10 @@ def _needs_quotes(text: str) -> bool:
 
 def _column(declared: Property, values: Sequence[object]) -> Sequence[str]:
     if isinstance(declared.type, Text):
-        return _texts(cast("Sequence[str]", values))
+        texts = cast("Sequence[str]", values)
+        if isinstance(declared.type, EnumText):
+            texts = [declared.type.caption_of.get(each, each) for each in texts]
+        return _texts(texts)
     if isinstance(declared.type, Boolean):
         return ["true" if each else "false" for each in values]
     blank = empty(declared) if isinstance(declared.type, TextualType) else None
