@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,7 +15,7 @@ from comptoir.errors.messages import quoted
 from comptoir.errors.refusal import Fact, Refusal, RefusalRow
 from comptoir.errors.table import INVALID_URL
 from comptoir.plan.expressions import nodes, types
-from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, wide_text
+from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, FunctionName, wide_text
 from comptoir.plan.read import Computed
 from comptoir.plan.target import Readable
 from comptoir.profiles.record import ODATA, FilterRules
@@ -92,6 +93,31 @@ class TypedValue(msgspec.Struct, frozen=True):
         return self.own_type or self.type.edm_type
 
 
+def called(
+    function: FunctionName,
+    result: types.ExpressionType,
+    *arguments: TypedValue,
+    nullable: bool = False,
+    most: int = MOST_DECIMAL,
+    literal: int | None = None,
+    own_type: PrimitiveType | None = None,
+) -> TypedValue:
+    """Return the value of a function; it may be null if an argument may be, or if `nullable`."""
+    value = nodes.Function(function, tuple([each.value for each in arguments]))
+    nullable = nullable or any(each.nullable for each in arguments)
+    return TypedValue(value, result, nullable, most, literal, own_type)
+
+
+def boolean(value: nodes.Value, *, nullable: bool = False) -> TypedValue:
+    """Return a condition with its type."""
+    return TypedValue(value, types.BOOLEAN, nullable)
+
+
+def constant(*, value: bool) -> TypedValue:
+    """Return a condition that is always true, or never."""
+    return boolean(nodes.Constant(value))
+
+
 def typed_property(value: nodes.Value, edm_type: PrimitiveType, *, nullable: bool) -> TypedValue:
     """Return the value of a property with its type and bound."""
     expression_type = types.type_of(edm_type)
@@ -109,14 +135,11 @@ class LiteralValue(msgspec.Struct, frozen=True):
     exact: bool = True
 
 
-class Operand:
+class Operand(NamedTuple):
     """A node and its value, which is None for a literal whose type depends on the other operand."""
 
-    __slots__ = ("node", "typed")
-
-    def __init__(self, node: tree.Node, typed: TypedValue | None) -> None:
-        self.node = node
-        self.typed = typed
+    node: tree.Node
+    typed: TypedValue | None
 
 
 class BoundOption:
@@ -180,7 +203,7 @@ class BoundOption:
         if wanted is types.NULL:
             return TypedValue(nodes.Null(), types.NULL, nullable=True)
         if wanted is types.BOOLEAN:
-            return TypedValue(nodes.Constant(node.text == "true"), types.BOOLEAN)
+            return constant(value=node.text == "true")
         if wanted is types.DECIMAL and not self.literal(node, types.DECIMAL).exact:
             wanted = types.WIDE_DECIMAL
         literal = self.literal(node, wanted)

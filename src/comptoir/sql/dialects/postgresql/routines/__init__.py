@@ -25,8 +25,14 @@ from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, SCALE, UNIT, WHOLE_DI
 from comptoir.edm.times import DAY, SECOND
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal, RefusalRow
-from comptoir.plan.expressions.types import FINER, LARGEST, WIDE_SCALE, WIDE_UNIT, wide_text
-from comptoir.sql.dialects import LONGEST_TEXT
+from comptoir.plan.expressions.types import (
+    FINER,
+    LARGEST,
+    LONGEST_TEXT,
+    WIDE_SCALE,
+    WIDE_UNIT,
+    wide_text,
+)
 
 NOT_COMPUTED = "CO400"
 """The SQLSTATE of a value that cannot be computed."""
