@@ -259,7 +259,9 @@ def held(thing: object, name: str = "") -> Iterator[tuple[str, Prepared | Statem
         thing, "__dict__"
     ):
         declared = vars(type(thing)).items()
-        built = [inner for inner, each in declared if isinstance(each, cached_property)]
+        built = {inner for inner, each in declared if isinstance(each, cached_property)}
+        # only tables of records have JSON
+        built.discard("_write_json")
         for inner in dict.fromkeys([*vars(thing), *built]):
             yield from held(getattr(thing, inner), f"{name}.{inner}")
 
