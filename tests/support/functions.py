@@ -60,9 +60,9 @@ class _Statements:
     def _made(
         self, name: FunctionName, *arguments: ColumnElement[str | int]
     ) -> ColumnElement[str | int]:
-        made = cast("ColumnElement[str | int]", self._dialect.functions[name](*arguments))
+        made = self._dialect.functions[name](*arguments)
         if isinstance(made.type, Boolean):
-            return cast("ColumnElement[str | int]", self._dialect.functions["as_number"](made))
+            return self._dialect.functions["as_number"](made)
         return made
 
     def _selecting(self, statement: Select[tuple[str | int]]) -> Prepared:

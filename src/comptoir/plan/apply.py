@@ -319,7 +319,7 @@ class PipelineBinder:
 
     def _length(self, value: Value, position: int) -> float:
         """The most characters of a value; raises `Refusal` (501) if these are too many."""
-        lengths = Lengths(self._binding.model, self.option, self._slots.values, known=self._lengths)
+        lengths = Lengths(self._binding.model, self.option, self._slots.values, self._lengths)
         return lengths.longest(value, position)
 
     def _resolved(self, node: tree.Node) -> tree.Node:

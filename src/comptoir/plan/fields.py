@@ -1,6 +1,7 @@
 """`$select` and `$expand` bound to an entity type (OData URL Conventions 4.01, 5.1.3 and 5.1.4)."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import msgspec
@@ -131,6 +132,7 @@ class RelatedExpansion(Expansion, frozen=True):
     navigation: NavigationProperty
 
 
+@dataclass(slots=True)
 class ExpandBinder:
     """Binds the items of one `$expand`, nested ones included; `page_size` is that of lists.
 
@@ -138,23 +140,12 @@ class ExpandBinder:
     the form of links (`bind_page`).
     """
 
-    def __init__(
-        self,
-        binding: BindingContext,
-        company: Company | None,
-        limits: ExpandLimits,
-        page_size: int,
-        *,
-        by_record: bool,
-    ) -> None:
-        self._binding = msgspec.structs.replace(binding, computed=(), nested=True)
-        self._model = binding.model
-        self._readable = binding.readable
-        self._company = company
-        self._limits = limits
-        self._items = 0
-        self._page_size = page_size
-        self._by_record = by_record
+    binding: BindingContext
+    company: Company | None
+    limits: ExpandLimits
+    page_size: int
+    by_record: bool
+    items: int = 0
 
     def related(
         self, entity_set: EntitySet, items: Sequence[ExpandItem], depth: int = 1
@@ -166,12 +157,14 @@ class ExpandBinder:
         """
         expansions: list[RelatedExpansion] = []
         entity_type = entity_set.type
-        sets = {each.name: self._model.by_name[each.target] for each in entity_type.navigation}
+        sets = {
+            each.name: self.binding.model.by_name[each.target] for each in entity_type.navigation
+        }
         for name, item in self._by_name(entity_type, sets, items).items():
             navigation = entity_type.related[name]
             if not navigation.collection:
                 self._check_single(navigation, item)
-            bound = self._expansion(name, sets[name], item, depth, self._page_size)
+            bound = self._expansion(name, sets[name], item, depth, self.page_size)
             fields = msgspec.structs.asdict(bound) | {"collection": navigation.collection}
             expansions.append(RelatedExpansion(**fields, navigation=navigation))
         return tuple(expansions)
@@ -183,9 +176,9 @@ class ExpandBinder:
 
         Raises `Refusal` as `related` does.
         """
-        sets = self._model.contained(entity_set)
+        sets = self.binding.model.contained(entity_set)
         by_name = self._by_name(entity_set.type, sets, items)
-        size = max(1, min(self._page_size, most // max(1, len(by_name))))
+        size = max(1, min(self.page_size, most // max(1, len(by_name))))
         return tuple(
             [self._expansion(name, sets[name], item, 1, size) for name, item in by_name.items()]
         )
@@ -209,9 +202,11 @@ class ExpandBinder:
     ) -> Sequence[str]:
         """The names that an item expands; raises `Refusal` (403) for one that is not readable."""
         if item.path == _STAR:
-            return [name for name, target in known.items() if may_read(target, self._readable)]
+            return [
+                name for name, target in known.items() if may_read(target, self.binding.readable)
+            ]
         name = _name(entity_type, known, item)
-        check_readable(known[name], self._readable, EXPAND, item.position)
+        check_readable(known[name], self.binding.readable, EXPAND, item.position)
         return (name,)
 
     def _check_single(self, navigation: NavigationProperty, item: ExpandItem) -> None:
@@ -225,12 +220,12 @@ class ExpandBinder:
         self, name: str, entity_set: EntitySet, item: ExpandItem, depth: int, page_size: int
     ) -> Expansion:
         inner = self._inner(name, entity_set, item, depth)
-        if depth > self._limits.depth:
-            raise rows.DEEP_EXPANSION(EXPAND, item.position, limit=self._limits.depth)
-        self._items += 1
-        if self._items > self._limits.items:
+        if depth > self.limits.depth:
+            raise rows.DEEP_EXPANSION(EXPAND, item.position, limit=self.limits.depth)
+        self.items += 1
+        if self.items > self.limits.items:
             # the parser counts a `*` as one item
-            raise rows.LONG_EXPANSION(EXPAND, item.position, limit=self._limits.items)
+            raise rows.LONG_EXPANSION(EXPAND, item.position, limit=self.limits.items)
         options, positions = item.options, item.positions.options
         for option in _UNSUPPORTED:
             if option in options.given:
@@ -238,10 +233,14 @@ class ExpandBinder:
                 raise rows.NOT_SUPPORTED(EXPAND, positions[option], construct=construct)
         try:
             binding = msgspec.structs.replace(
-                self._binding, entity_set=entity_set, aliases=options.aliases
+                self.binding,
+                entity_set=entity_set,
+                computed=(),
+                aliases=options.aliases,
+                nested=True,
             )
             page = bind_page(
-                binding, options, Bounds(self._company), page_size, by_record=self._by_record
+                binding, options, Bounds(self.company), page_size, by_record=self.by_record
             )
             names = None
             if options.select is not None:
@@ -264,9 +263,9 @@ class ExpandBinder:
         path = item.path if item.path == _STAR else (name,)
         if levels is None or not (path == _STAR or name in entity_set.type.related):
             return items
-        left = self._limits.depth - depth + 1 if levels == "max" else levels
-        if left > self._limits.depth:
-            raise rows.DEEP_LEVELS(EXPAND, item.position, limit=self._limits.depth)
+        left = self.limits.depth - depth + 1 if levels == "max" else levels
+        if left > self.limits.depth:
+            raise rows.DEEP_LEVELS(EXPAND, item.position, limit=self.limits.depth)
         if left == 1:
             return items
         return (*items, msgspec.structs.replace(item, path=path, levels=left - 1))

@@ -20,7 +20,7 @@ import msgspec
 
 from comptoir.edm.model import Company
 from comptoir.edm.times import instant
-from comptoir.edm.types import TEXT, EdmError, PrimitiveType, Stored, Text
+from comptoir.edm.types import TEXT, EdmError, Stored, Text
 from comptoir.errors import refusal_rows as rows
 from comptoir.plan.apply import PipelineBinder
 from comptoir.plan.expressions.nodes import NOW, reads_other_records
@@ -77,22 +77,6 @@ class SkipToken(msgspec.Struct, frozen=True):
     found: int | None = None
 
 
-class RecordToken(msgspec.Struct, frozen=True):
-    """A skip token that names the last record of a page by its key.
-
-    `sorted_by` is a digest of that record's sort values, empty if the key alone sorts the records.
-    Without it, a page after a record that has moved would skip records or repeat them.
-    """
-
-    key: Stored
-    sorted_by: str = ""
-
-    @property
-    def text(self) -> str:
-        """The token's text."""
-        return f"{self.key},{self.sorted_by}" if self.sorted_by else str(self.key)
-
-
 class Delta(msgspec.Struct, frozen=True, array_like=True):
     """Changes of a company: after the number `since`, and up to `until` unless that is None.
 
@@ -131,29 +115,6 @@ def decode_skip(text: str, query: Sequence[str], order: Sequence[OrderKey]) -> S
     if not fits or checksum != _checksum(query, earlier, keyset, now, found):
         raise rows.SKIP_TOKEN("$skiptoken")
     return SkipToken(earlier, tuple(keyset), now, found)
-
-
-def record_token(order: Sequence[OrderKey], key: str, keyset: Keyset) -> RecordToken:
-    """The token of a record with these values of an order, one of which is that of the `key`."""
-    value = keyset[[each.name for each in order].index(key)]
-    if value is None:
-        raise LookupError(f"{key} is null")
-    return RecordToken(value, "" if len(order) == 1 else _checksum((), *keyset))
-
-
-def decode_record_token(
-    text: str, order: Sequence[OrderKey], key_type: PrimitiveType
-) -> RecordToken:
-    """Read the token of a record; raises `Refusal` (400) if it is damaged."""
-    key, comma, sorted_by = (text, "", "") if len(order) == 1 else text.rpartition(",")
-    if len(order) > 1 and not comma:
-        raise rows.SKIP_TOKEN("$skiptoken")
-    # a stored code may have another form than the type gives to those that clients send
-    stored_type = TEXT if isinstance(key_type, Text) else key_type
-    try:
-        return RecordToken(stored_type.from_text(key), sorted_by)
-    except EdmError:
-        raise rows.SKIP_TOKEN("$skiptoken") from None
 
 
 def encode_delta(query: Sequence[str], company: Company, delta: Delta) -> str:
@@ -243,18 +204,28 @@ class Page(msgspec.Struct, frozen=True):
 
         `query` is that of this page. `within` limits the next one to the records with these values.
         It has further `tokens`.
+
+        A page `by_record` names the row by its key, and by a digest of its sort values unless the
+        key alone sorts the records. Without it, a page after a record that has moved would skip
+        records or repeat them.
         """
+        keyset, bounds = self.plan.keyset_after(row), self.plan.bounds
         if self.by_record:
-            token = self._token(self.plan.keyset_after(row)).text
+            key, digest = self._key(keyset), self._digest(keyset)
+            token = f"{key},{digest}" if digest else f"{key}"
             return continued_after(query, rows, ("$skiptoken", token), *tokens)
-        return continued(query, ("$skiptoken", self._token_after(row, rows, within)), *tokens)
+        if within is not None:
+            bounds = msgspec.structs.replace(bounds, within=within)
+        skip = SkipToken(self.earlier + rows, keyset, self.now, self.found)
+        text = encode_skip(_query(self.binding, self.options, bounds), skip)
+        return continued(query, ("$skiptoken", text), *tokens)
 
     def lookup(self) -> PagePlan:
         """The plan that reads the record that the skip token of a page `by_record` names.
 
         It may have left the page's records since. Raises `Refusal` (400) for a damaged token.
         """
-        plan, key = self.plan, self._given_token().key
+        plan, (key, _) = self.plan, self._given()
         pipeline, bounds = plan.pipeline, plan.bounds
         if bounds.keys is not None and key not in bounds.keys:
             raise rows.SKIP_TOKEN("$skiptoken")
@@ -268,27 +239,33 @@ class Page(msgspec.Struct, frozen=True):
         Raises `Refusal` (400) if there is none, or if its sort values are others than before.
         """
         keyset = lookup.keyset_after(found[0]) if found else ()
-        if not found or self._token(keyset) != self._given_token():
+        if not found or (self._key(keyset), self._digest(keyset)) != self._given():
             raise rows.SKIP_TOKEN("$skiptoken")
         plan = msgspec.structs.replace(self.plan, keyset=keyset, skip=0)
         return msgspec.structs.replace(self, plan=plan)
 
-    def _given_token(self) -> RecordToken:
-        pipeline = self.plan.pipeline
-        key_type = pipeline.entity_set.type.key_property.type
-        return decode_record_token(self.options.skiptoken or "", pipeline.order, key_type)
+    def _given(self) -> tuple[Stored, str]:
+        """The key and the digest in a token; raises `Refusal` (400) if that is damaged."""
+        pipeline, text = self.plan.pipeline, self.options.skiptoken or ""
+        has_digest = len(pipeline.order) > 1
+        key, comma, digest = text.rpartition(",") if has_digest else (text, "", "")
+        declared = pipeline.entity_set.type.key_property.type
+        # a stored code may have another form than the type gives to those that clients send
+        stored_type = TEXT if isinstance(declared, Text) else declared
+        try:
+            if bool(comma) is has_digest:
+                return stored_type.from_text(key), digest
+        except EdmError:
+            pass
+        raise rows.SKIP_TOKEN("$skiptoken")
 
-    def _token(self, keyset: Keyset) -> RecordToken:
+    def _key(self, keyset: Keyset) -> Stored | None:
         pipeline = self.plan.pipeline
-        return record_token(pipeline.order, pipeline.entity_set.type.key, keyset)
+        names = [each.name for each in pipeline.order]
+        return keyset[names.index(pipeline.entity_set.type.key)]
 
-    def _token_after(self, row: Row, rows: int, within: Within | None) -> str:
-        bounds = self.plan.bounds
-        if within is not None:
-            bounds = msgspec.structs.replace(bounds, within=within)
-        query = _query(self.binding, self.options, bounds)
-        token = SkipToken(self.earlier + rows, self.plan.keyset_after(row), self.now, self.found)
-        return encode_skip(query, token)
+    def _digest(self, keyset: Keyset) -> str:
+        return "" if len(self.plan.pipeline.order) == 1 else _checksum((), *keyset)
 
     def read_as(self, *, json: bool = False, names: tuple[str, ...] | None = None) -> Self:
         """The same page with rows of JSON, or of some properties."""

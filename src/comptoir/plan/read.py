@@ -76,9 +76,13 @@ class Column(msgspec.Struct, frozen=True, gc=False):
 
 
 class ComputedProperty(Column, frozen=True, gc=False):
-    """A property that `$compute` adds; `values` are those of its slots."""
+    """A property that `$compute` adds; `values` are those of its slots.
+
+    `longest` is the most characters of the value when it is written as text.
+    """
 
     value: Value
+    longest: float
     values: tuple[Stored, ...] = ()
 
 

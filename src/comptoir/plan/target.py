@@ -25,7 +25,6 @@ from comptoir.edm.model import (
     Property,
 )
 from comptoir.edm.types import EdmError, Guid, Stored, is_guid
-from comptoir.errors import refusal_rows
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
 from comptoir.errors.refusal import Check, Refusal
@@ -104,7 +103,7 @@ def company_id_of(segments: Sequence[Segment]) -> str | None:
     parts = segments[0].key
     first = parts[0]
     if len(parts) > 1 or first.name not in (None, "id") or first.quoted or not is_guid(first.text):
-        raise refusal_rows.COMPANY_KEY(COMPANIES)
+        raise rows.COMPANY_KEY(COMPANIES)
     return first.text.lower()
 
 
@@ -127,21 +126,24 @@ def resolve(
             return simple
     if list(rest) == [_METADATA]:
         return Target(Resource.METADATA, companies, company_id, companies.name)
+    resolver = _Resolver(model, segments)
     if company_id is None:
         if rest[0].name != COMPANIES:
             refusal = _not_found(segments, rest[0], (COMPANIES,))
             if rest[0].name in model.by_name:
                 refusal.grouped("NO_COMPANY")
             raise refusal
-        return _Resolver(model, segments, companies, None).collection(rest[1:])
+        return resolver.collection(
+            Target(Resource.COLLECTION, companies, None, COMPANIES), rest[1:]
+        )
     entity_set = model.by_name.get(rest[0].name) if rest else None
     if entity_set is None or not entity_set.per_company:
-        return _Resolver(model, segments, companies, None, company_id).record(rest)
-    resolver = _Resolver(model, segments, entity_set, company_id, segment=rest[0].name)
+        company = Target(Resource.RECORD, companies, None, companies.name, company_id)
+        return resolver.record(company, rest)
+    at = Target(Resource.COLLECTION, entity_set, company_id, rest[0].name)
     if rest[0].key is None:
-        return resolver.collection(rest[1:])
-    resolver.bind_key(rest[0].key)
-    return resolver.record(rest[1:])
+        return resolver.collection(at, rest[1:])
+    return resolver.record(_keyed(at, rest[0].key), rest[1:])
 
 
 def _simple(model: Model, segment: Segment, company_id: str) -> Target | None:
@@ -160,127 +162,98 @@ def _simple(model: Model, segment: Segment, company_id: str) -> Target | None:
     return Target(Resource.RECORD, entity_set, company_id, segment.name, key)
 
 
-class _Resolver:
+class _Resolver(msgspec.Struct, frozen=True):
     """Resolves the segments after the first entity set, one after the other."""
 
-    def __init__(
-        self,
-        model: Model,
-        segments: Sequence[Segment],
-        entity_set: EntitySet,
-        company_id: str | None,
-        key: Stored | None = None,
-        segment: str = "",
-    ) -> None:
-        self._model = model
-        self._segment = segment or entity_set.name
-        self._segments = segments
-        self._company_id = company_id
-        self._set = entity_set
-        self._key = key
-        self._alternate: Key = ()
-        self._steps: tuple[PathStep, ...] = ()
-        self._named = False
+    model: Model
+    segments: Sequence[Segment]
 
-    def bind_key(self, parts: Sequence[KeyPart]) -> None:
-        """Bind the key of a record of the current set."""
-        self._key, self._alternate = _key(self._set, parts)
-        self._named = parts[0].name is not None
-
-    def collection(self, rest: Sequence[Segment]) -> Target:
-        """Resolve the segments after a collection of the current set."""
-        rest = self._without_cast(rest)
+    def collection(self, at: Target, rest: Sequence[Segment]) -> Target:
+        """Resolve the segments after a collection."""
+        rest = _without_cast(at, rest)
         if not rest:
-            return self._target(Resource.COLLECTION)
+            return replace(at, resource=Resource.COLLECTION)
         if len(rest) == 1 and rest[0].key is None:
             if rest[0].name == "$count":
-                return self._target(Resource.COUNT)
+                return replace(at, resource=Resource.COUNT)
             if rest[0].name == "$ref":
-                return self._target(Resource.REFERENCES)
-        refusal = _not_found(self._segments, rest[0], ("$count", "$ref"))
-        raise refusal.grouped("KEY_AS_SEGMENT", set=self._segment)
+                return replace(at, resource=Resource.REFERENCES)
+        refusal = _not_found(self.segments, rest[0], ("$count", "$ref"))
+        raise refusal.grouped("KEY_AS_SEGMENT", set=at.segment)
 
-    def record(self, rest: Sequence[Segment]) -> Target:
-        """Resolve the segments after a record of the current set."""
-        rest = self._without_cast(rest)
+    def record(self, at: Target, rest: Sequence[Segment]) -> Target:
+        """Resolve the segments after a record."""
+        rest = _without_cast(at, rest)
         if not rest:
-            return self._target(Resource.RECORD)
+            return replace(at, resource=Resource.RECORD)
         name, parts = rest[0].name, rest[0].key
-        entity_type = self._set.type
+        entity_type = at.entity_set.type
         navigation = entity_type.related.get(name)
         if navigation is not None and (parts is None or navigation.collection):
-            return self._related(navigation, parts, rest[1:])
+            return self._related(at, navigation, parts, rest[1:])
         declared = entity_type.by_name.get(name)
         if parts is None and declared is not None:
             if len(rest) == 1:
                 resource = Resource.STREAM if declared.is_stream else Resource.PROPERTY
-                return self._target(resource, declared)
+                return replace(at, resource=resource, property=declared)
             # a stream has no $value (OData URL Conventions 4.01, section 4.7)
             if tuple(rest[1:]) == _VALUE and not declared.is_stream:
-                return self._target(Resource.VALUE, declared)
+                return replace(at, resource=Resource.VALUE, property=declared)
         if name == "$ref" and parts is None and len(rest) == 1:
-            return self._target(Resource.REFERENCE)
+            return replace(at, resource=Resource.REFERENCE)
         actions = {f"{entity_type.namespace}.{each.name}": each for each in entity_type.actions}
         if "." in name and parts is None and len(rest) == 1:
             # Business Central accepts them in any case, and they differ in more than that
             for qualified, action in actions.items():
                 if qualified.lower() == name.lower():
-                    return replace(self._target(Resource.ACTION), action=action)
+                    return replace(at, resource=Resource.ACTION, action=action)
         check_served(entity_type, name)
-        contained = self._model.contained(self._set)
+        contained = self.model.contained(at.entity_set)
         known = (*contained, *entity_type.related, *entity_type.by_name, *actions)
-        refusal = _not_found(self._segments, rest[0], known)
+        refusal = _not_found(self.segments, rest[0], known)
         if "." in name and not actions:
             refusal.grouped("BOUND_ACTION")
         raise refusal
 
     def _related(
         self,
+        at: Target,
         navigation: NavigationProperty,
         parts: Sequence[KeyPart] | None,
         rest: Sequence[Segment],
     ) -> Target:
-        key = self._alternate
-        if self._key is not None:
-            key = ((self._set.type.key, self._key),)
-        self._steps = (*self._steps, PathStep(self._set, key or None, navigation))
-        self._set = self._model.by_name[navigation.target]
-        self._segment = self._set.name
-        self._key, self._alternate = None, ()
-        if parts is not None:
-            self.bind_key(parts)
-        elif navigation.collection:
-            return self.collection(rest)
-        return self.record(rest)
-
-    def _without_cast(self, rest: Sequence[Segment]) -> Sequence[Segment]:
-        """The segments without a cast to the set's own type, which has no effect."""
-        if rest and rest[0] == Segment(self._set.type.qualified_name, None):
-            return rest[1:]
-        return rest
-
-    def _target(self, resource: Resource, declared: Property | None = None) -> Target:
-        return Target(
-            resource,
-            self._set,
-            self._company_id,
-            self._segment,
-            self._key,
-            self._alternate,
-            self._steps,
-            declared,
-            self._named,
+        key = at.alternate if at.key is None else ((at.entity_set.type.key, at.key),)
+        steps = (*at.steps, PathStep(at.entity_set, key or None, navigation))
+        target = self.model.by_name[navigation.target]
+        at = replace(
+            at, entity_set=target, segment=target.name, key=None, alternate=(), steps=steps
         )
+        if parts is None and navigation.collection:
+            return self.collection(at, rest)
+        return self.record(at if parts is None else _keyed(at, parts), rest)
+
+
+def _keyed(at: Target, parts: Sequence[KeyPart]) -> Target:
+    """A record of a collection, by its key."""
+    key, alternate = _key(at.entity_set, parts)
+    return replace(at, key=key, alternate=alternate, named=parts[0].name is not None)
+
+
+def _without_cast(at: Target, rest: Sequence[Segment]) -> Sequence[Segment]:
+    """The segments without a cast to the set's own type, which has no effect."""
+    return (
+        rest[1:] if rest and rest[0] == Segment(at.entity_set.type.qualified_name, None) else rest
+    )
 
 
 def _not_found(segments: Sequence[Segment], at: Segment, known: Collection[str]) -> Refusal:
     """404 for the segment `at`, instead of which `known` names are valid; 501 if unsupported."""
     for segment in segments:
         if segment.name in _UNSUPPORTED:
-            return refusal_rows.IN_A_PATH(name=segment.name)
+            return rows.IN_A_PATH(name=segment.name)
     path = "/".join(segment.name for segment in segments)
     suggested = () if at.name in known else known
-    return refusal_rows.UNKNOWN_SEGMENT(known=suggested, path=path, name=at.name, segment=at.name)
+    return rows.UNKNOWN_SEGMENT(known=suggested, path=path, name=at.name, segment=at.name)
 
 
 def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None, Key]:
@@ -297,14 +270,14 @@ def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None
             )
     sent = ", ".join(part.name or quoted(part.text) for part in parts)
     keys = "; ".join([entity_type.key, *(rule.name for rule in entity_type.unique)])
-    raise refusal_rows.NOT_A_KEY(sent=sent, set=entity_set.name, keys=keys)
+    raise rows.NOT_A_KEY(sent=sent, set=entity_set.name, keys=keys)
 
 
 def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
     """The value of a key property; raises `Refusal` (400)."""
     name = declared.name
     if part.quoted != declared.type.quoted:
-        row = refusal_rows.QUOTED_KEY if part.quoted else refusal_rows.UNQUOTED_KEY
+        row = rows.QUOTED_KEY if part.quoted else rows.UNQUOTED_KEY
         raise row(name, set=entity_set.name, name=name)
     try:
         return declared.type.from_key(part.text)
@@ -347,7 +320,7 @@ class RecordPath(msgspec.Struct, frozen=True):
         row = yield from self.lookup()
         if row is None:
             name = self.target.steps[-1].navigation.name
-            raise refusal_rows.NO_RELATED_RECORD(
+            raise rows.NO_RELATED_RECORD(
                 name=name, related=self.target.entity_set.name, set=self.target.segment
             )
         return row
@@ -373,8 +346,8 @@ class RecordPath(msgspec.Struct, frozen=True):
             company = self.company if entity_set.per_company else None
             pipeline, values = list_pipeline(entity_set, computed)
             bounds = Bounds(company, within=(*within, *key))
-            rows = yield PagePlan(pipeline, bounds, 1, values)
-            row = rows[0] if rows else None
+            found = yield PagePlan(pipeline, bounds, 1, values)
+            row = found[0] if found else None
         if row is None and key:
             target, shown = self.target, ", ".join(str(value) for _, value in key)
             segment = target.segment if entity_set is target.entity_set else entity_set.name
@@ -388,7 +361,7 @@ RecordAddress = Stored | RecordPath
 
 def record_not_found(entity_set: EntitySet, key: Stored, segment: str) -> Refusal:
     """404 for a key that no record of the set has; `segment` is its name in the path."""
-    return refusal_rows.UNKNOWN_RECORD(name=entity_set.name, key=str(key), set=segment)
+    return rows.UNKNOWN_RECORD(name=entity_set.name, key=str(key), set=segment)
 
 
 _RIGHT_OF: Mapping[str, Right] = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 from uuid import uuid4
 
@@ -136,6 +137,7 @@ WritePlan = CreatePlan | UpdatePlan | DeletePlan
 Computed = Literal["ignored", "unchanged", "refused"]
 
 
+@dataclass(slots=True)
 class BodyBinder:
     """Binds one body to an entity type, without the values that the service computes.
 
@@ -144,21 +146,13 @@ class BodyBinder:
     strings.
     """
 
-    def __init__(
-        self,
-        entity_type: EntityType,
-        body: dict[str, Json],
-        *,
-        computed: Computed,
-        ieee754: bool = False,
-    ) -> None:
-        self._type = entity_type
-        self._computed = computed
-        self._body = body
-        self._ieee754 = ieee754
-        self._unchanged: dict[str, Unchanged] = {}
-        self._values: dict[str, Stored] = {}
-        self._errors: list[Refusal] = []
+    entity_type: EntityType
+    body: dict[str, Json]
+    computed: Computed
+    ieee754: bool = False
+    _unchanged: dict[str, Unchanged] = field(default_factory=dict)
+    _values: dict[str, Stored] = field(default_factory=dict)
+    _errors: list[Refusal] = field(default_factory=list)
 
     def create(
         self, key: Stored | None = None, spare_key: str | None = None, given: Set[str] = frozenset()
@@ -168,7 +162,7 @@ class BodyBinder:
         `key` replaces the key in the body. If there is neither, a Guid key is `spare_key`, or else
         a new Guid. The properties `given` get their values later.
         """
-        entity_type, values = self._type, self._values
+        entity_type, values = self.entity_type, self._values
         key_type = entity_type.key_property.type
         self._bind(creating=True)
         if key is not None:
@@ -179,7 +173,7 @@ class BodyBinder:
         elif entity_type.key in values and key_type.is_blank_key(values[entity_type.key]):
             # an empty key counts as omitted
             del values[entity_type.key]
-        self._check_required({*self._body, *values, *given})
+        self._check_required({*self.body, *values, *given})
         generates = entity_type.key not in values and isinstance(key_type, Guid)
         if generates:
             values[entity_type.key] = spare_key or str(uuid4())
@@ -192,19 +186,19 @@ class BodyBinder:
         """
         self._bind(creating=False)
         if replaces:
-            self._check_required({*self._body, self._type.key})
+            self._check_required({*self.body, self.entity_type.key})
         return self._bound()
 
     def _bind(self, *, creating: bool) -> None:
-        by_name, ieee754 = self._type.by_name, self._ieee754
-        key, any_key = self._type.key, self._computed == "ignored"
-        for name, value in self._body.items():
+        by_name, ieee754 = self.entity_type.by_name, self.ieee754
+        key, any_key = self.entity_type.key, self.computed == "ignored"
+        for name, value in self.body.items():
             declared = by_name.get(name)
             if declared is None:
                 if len(self._errors) >= MOST_ERRORS:
                     break
                 self._errors.append(self._unknown(name))
-            elif (declared.is_restricted or name == key) and not self._type.accepts(
+            elif (declared.is_restricted or name == key) and not self.entity_type.accepts(
                 declared, creating=creating, any_key=any_key
             ):
                 self._keep(declared, value, creating=creating)
@@ -227,16 +221,14 @@ class BodyBinder:
     def _keep(self, declared: Property, value: Json, *, creating: bool) -> None:
         """Bind, refuse or ignore a value that only the service sets."""
         is_fixed = declared.immutable and not creating
-        if self._computed == "ignored" and not is_fixed:
+        if self.computed == "ignored" and not is_fixed:
             return
         row = rows.IMMUTABLE if is_fixed else rows.READ_ONLY
         refusal = row(declared.name, field=declared.name)
-        if is_fixed or (self._computed == "unchanged" and not creating):
+        if is_fixed or (self.computed == "unchanged" and not creating):
             edm_type = declared.type
             with suppress(EdmError):
-                stored = (edm_type.from_ieee754_json if self._ieee754 else edm_type.from_json)(
-                    value
-                )
+                stored = (edm_type.from_ieee754_json if self.ieee754 else edm_type.from_json)(value)
                 self._unchanged[declared.name] = Unchanged(stored, refusal)
                 return
         self._errors.append(refusal)
@@ -244,13 +236,13 @@ class BodyBinder:
     def _check_required(self, sent: Set[str]) -> None:
         self._errors += [
             self._missing(each, "is required")
-            for each in self._type.required
+            for each in self.entity_type.required
             if each.name not in sent
         ]
 
     def _refused(self, declared: Property, value: Json, error: EdmError) -> Refusal:
         """The refusal of a value that its type does not accept."""
-        name, facts = declared.name, {"field": declared.caption, "table": self._type.caption}
+        name, facts = declared.name, {"field": declared.caption, "table": self.entity_type.caption}
         if value is None:
             refusal = rows.NULL(name, name=name) if declared.required else error.refusal(name, name)
             return refusal.grouped("NULL_VALUE", field=declared.caption)
@@ -268,18 +260,18 @@ class BodyBinder:
             name=declared.name,
             problem=problem,
             field=declared.caption,
-            table=self._type.caption,
+            table=self.entity_type.caption,
         )
 
     def _unknown(self, name: str) -> Refusal:
-        if name in self._type.related or name in self._type.unserved:
+        if name in self.entity_type.related or name in self.entity_type.unserved:
             return rows.RELATED_IN_BODY(name, name=name)
         return rows.UNKNOWN_PROPERTY(
             name[:100],
-            known=self._type.by_name,
-            owner=self._type.name,
+            known=self.entity_type.by_name,
+            owner=self.entity_type.name,
             name=name,
-            type=self._type.qualified_name,
+            type=self.entity_type.qualified_name,
         )
 
     def _bound(self, *, key_is_generated: bool = False) -> Body:

@@ -1,10 +1,9 @@
 """Statements that read, write and drop the rows of a company unchanged, to copy or delete it.
 
-Docstrings of prepared statements end with the values to bind, in order.
+Docstrings of statements for many rows end with the values to bind, in order.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import sqlalchemy as sa
@@ -24,19 +23,9 @@ from comptoir.sql.prepared import (
     named,
     prepare,
     prepare_insert,
-    whole,
+    query_of,
 )
 from comptoir.sql.tables import COMPANY, COMPANY_ID, JSON, VERSION, Tables, of_company
-
-
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """A unique rule that a row to write may violate; `columns` are those of its values."""
-
-    columns: tuple[int, ...]
-
-    drop: Prepared
-    """Drop the other row: company, values."""
 
 
 class TableStatements:
@@ -53,49 +42,38 @@ class TableStatements:
         """The columns of a row."""
 
         self._key = [each for each in table.primary_key.columns if each.name != COMPANY_ID]
+        self._key_types = [each.type for each in self._key]
         self._key_names = [f"key_{column.name}" for column in self._key]
         self.key = tuple([self.names.index(column.name) for column in self._key])
         """The columns of the key in a row."""
 
     def rows(self, company_id: str, after: Row | None = None) -> Query:
         """All rows in the order of their keys, or those with a higher key."""
-        if after is None:
-            return self._rows.query(company_id)
-        return self._later_rows.query(company_id, *after)
+        statement = sa.select(*_others(self._table)).order_by(*self._key)
+        if after is not None:
+            values = [sa.literal(*each) for each in zip(after, self._key_types, strict=True)]
+            statement = statement.where(sa.tuple_(*self._key) > sa.tuple_(*values))
+        return self._query(statement, company_id)
 
-    @cached_property
-    def _rows(self) -> Prepared:
-        rows = self._select(_others(self._table)).order_by(*self._key)
-        return prepare(rows, self._compiler, (COMPANY,))
-
-    @cached_property
-    def _later_rows(self) -> Prepared:
-        is_later = sa.tuple_(*self._key) > sa.tuple_(*map(_key_parameter, self._key))
-        rows = self._select(_others(self._table)).where(is_later).order_by(*self._key)
-        return prepare(rows, self._compiler, (COMPANY, *self._key_names))
-
-    @cached_property
-    def first(self) -> Prepared:
-        """The keys of the first rows, and the texts of documents: company, number of rows."""
+    def first(self, company_id: str, count: int) -> Query:
+        """The keys of the first rows, and the texts of documents."""
         texts = [self._table.c.folded] if "folded" in self.names else []
-        rows = self._select([*self._key, *texts]).order_by(*self._key)
-        return prepare(first_rows(rows, whole("limit")), self._compiler, (COMPANY, "limit"))
+        rows = sa.select(*self._key, *texts).order_by(*self._key)
+        return self._query(first_rows(rows, sa.literal(count)), company_id)
 
-    @cached_property
-    def last(self) -> Prepared:
-        """The highest key: company."""
+    def last(self, company_id: str) -> Query:
+        """The highest key."""
         descending = [column.desc() for column in self._key]
-        keys = self._select(self._key).order_by(*descending)
-        return prepare(first_rows(keys, constant(1)), self._compiler, (COMPANY,))
+        rows = sa.select(*self._key).order_by(*descending)
+        return self._query(first_rows(rows, constant(1)), company_id)
 
-    @cached_property
-    def count(self) -> Prepared:
-        """The number of rows: company."""
-        rows = sa.select(sa.func.count()).where(self._company)
-        return prepare(rows, self._compiler, (COMPANY,))
+    def count(self, company_id: str) -> Query:
+        """The number of rows."""
+        return self._query(sa.select(sa.func.count()), company_id)
 
-    def _select(self, columns: Iterable[sa.ColumnElement[str | int]]) -> RowSelect:
-        return sa.select(*columns).where(self._company)
+    def _query(self, statement: RowSelect, company_id: str) -> Query:
+        is_own = self._table.c[COMPANY_ID] == company_id
+        return query_of(statement.where(is_own), self._compiler)
 
     def add(self, company_id: str, rows: Iterable[Row]) -> ManyQueries:
         """The statement that adds rows, records with their JSON."""
@@ -139,12 +117,15 @@ class TableStatements:
         return prepare(statement, self._compiler, (COMPANY, *self._key_names))
 
     @cached_property
-    def conflicts(self) -> Sequence[Conflict]:
-        """The unique rules, each with the statement that drops another row with its values."""
+    def conflicts(self) -> Sequence[tuple[tuple[int, ...], Prepared]]:
+        """What drops another row with the values of each unique rule: company, values.
+
+        Before each statement are the columns of these values in a row.
+        """
         rules = () if self._entity_type is None else self._entity_type.unique
         return [self._conflict(rule) for rule in rules]
 
-    def _conflict(self, rule: UniqueRule) -> Conflict:
+    def _conflict(self, rule: UniqueRule) -> tuple[tuple[int, ...], Prepared]:
         columns = [self._table.c[name] for name in rule.properties]
         values = {f"is_{column.name}": column for column in columns}
         same = [column == named(name) for name, column in values.items()]
@@ -153,7 +134,7 @@ class TableStatements:
             # the rule's index is partial, and serves only statements with this condition
             statement = statement.where(columns[0] != BLANK)
         drop = prepare(statement, self._compiler, (COMPANY, *values))
-        return Conflict(tuple([self.names.index(column.name) for column in columns]), drop)
+        return tuple([self.names.index(column.name) for column in columns]), drop
 
 
 class CompanyRowStatements:

@@ -7,18 +7,22 @@ of common table expressions, each of which may select from another.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
+from operator import eq, ge, gt, le, lt, ne
 from typing import cast
 
 import sqlalchemy as sa
+from typing_extensions import TypeIs
 
 from comptoir.edm.model import EntitySet
 from comptoir.plan.expressions import nodes
 from comptoir.plan.expressions.types import FunctionName
-from comptoir.sql.dialects import Dialect, SqlValue
+from comptoir.sql.dialects import Dialect
+from comptoir.sql.dialects.functions import SqlValue
 from comptoir.sql.prepared import BLANK, RowSelect, constant, constant_text, slot_of
 from comptoir.sql.tables import COMPANY_ID, Tables, of_company
-from comptoir.sql.text_index import matches, text_matches
+from comptoir.sql.text_index import SearchedSet
 
 Selected = sa.ColumnElement[str | int] | sa.ColumnElement[int]
 Name = tuple[int, str]
@@ -47,9 +51,6 @@ class SelectScope:
         self.parent = parent
         self.reads_texts = False
         """Whether a search compares the texts of the records one by one, without the text index."""
-
-        self.computed: dict[int, SqlValue] = {}
-        """The columns of the nodes that a CTE computes, by the identity of the node."""
 
         self._ctes: list[sa.CTE] = []
         self._numbers: Iterator[int] = count() if parent is None else parent._numbers
@@ -80,35 +81,18 @@ class SelectScope:
         statement = sa.select(*values).select_from(*self.froms).where(*self.conditions)
         return statement if self.parent is None else statement.correlate_except(*self.froms)
 
-    def _select_from(self, statement: RowSelect) -> sa.CTE:
-        cte = statement.cte(f"cte_{next(self._numbers)}")
+    def project(self, columns: Mapping[Name, SqlValue], finish: Finish = lambda rows: rows) -> None:
+        """Move the scope onto a CTE that has only these columns; `finish` adds its last clauses."""
+        labels = {name: f"c{number}" for number, name in enumerate(columns)}
+        values = [column.label(labels[name]) for name, column in columns.items()]
+        cte = finish(self._selecting(values)).cte(f"cte_{next(self._numbers)}")
         self.froms, self.conditions = [cte], []
         self._ctes.append(cte)
-        return cte
+        self.columns = {name: cte.c[label] for name, label in labels.items()}
 
-    def extend(self, kept: dict[int, SqlValue], values: Sequence[SqlValue]) -> list[SqlValue]:
-        """Move the scope onto a CTE that has further values as columns, and return these columns.
-
-        `kept` are the columns of earlier CTEs to keep.
-        """
-        names, ids = list(self.columns), list(kept)
-        listed = [*self.columns.values(), *kept.values(), *values]
-        labels = [f"c{number}" for number in range(len(listed))]
-        labelled = [each.label(label) for each, label in zip(listed, labels, strict=True)]
-        cte = self._select_from(self._selecting(labelled))
-        columns: list[SqlValue] = [cte.c[label] for label in labels]
-        self.columns = dict(zip(names, columns[: len(names)], strict=True))
-        others = columns[len(names) :]
-        self.computed = dict(zip(ids, others[: len(ids)], strict=True))
-        return others[len(ids) :]
-
-    def project(self, columns: dict[Name, SqlValue], finish: Finish) -> None:
-        """Move the scope onto a CTE that has only these columns; `finish` adds its last clauses."""
-        labels = [f"c{number}" for number in range(len(columns))]
-        values = [each.label(label) for each, label in zip(columns.values(), labels, strict=True)]
-        cte = self._select_from(finish(self._selecting(values)))
-        self.computed = {}
-        self.columns = {name: cte.c[label] for name, label in zip(columns, labels, strict=True)}
+    def extend(self, values: Mapping[Name, SqlValue]) -> None:
+        """Move the scope onto a CTE that has further values as columns."""
+        self.project({**self.columns, **values})
 
 
 DEPTH = 50
@@ -136,83 +120,159 @@ GROUP = 100
 _NULL: SqlValue = sa.literal_column("NULL")
 
 _COMPARISONS: Mapping[str, Callable[[SqlValue, SqlValue], sa.ColumnElement[bool]]] = {
-    "eq": lambda left, right: left == right,
-    "ne": lambda left, right: left != right,
-    "lt": lambda left, right: left < right,
-    "le": lambda left, right: left <= right,
-    "gt": lambda left, right: left > right,
-    "ge": lambda left, right: left >= right,
+    each.__name__: each for each in (eq, ne, lt, le, gt, ge)
 }
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class Expressions:
-    """Builds the SQL of the expressions of a statement; their slots begin at `first_slot`."""
+    """Renders the expressions of a statement over a scope; their slots begin at `first_slot`."""
 
-    def __init__(
-        self,
-        tables: Tables,
-        dialect: Dialect,
-        entity_set: EntitySet | None,
-        first_slot: int = 0,
-        depth: int = DEPTH,
-    ) -> None:
-        self._tables = tables
-        self._dialect = dialect
-        self._set = entity_set
-        self._first_slot = first_slot
-        self._depth = depth
+    tables: Tables
+    dialect: Dialect
+    scope: SelectScope
+    entity_set: EntitySet | None
+    first_slot: int = 0
+    depth: int = DEPTH
 
-    def restrict(self, scope: SelectScope, node: nodes.Value, of: Name | None = None) -> None:
-        """Add a condition to a scope.
+    def restrict(self, node: nodes.Value, of: Name | None = None) -> None:
+        """Add a condition to the scope.
 
         `of` is a column of the scope's records, for a condition that may have the same result for
         all of them: a planner could otherwise leave them out.
         """
-        self.split_deep(scope, node)
-        condition = _Renderer(self, scope).condition(node)
+        self.split_deep(node)
+        condition = self._condition(node)
         if of is not None:
-            guarded = self.call("tied_to_row", [scope.column(*of), condition])
+            guarded = self.call("tied_to_row", [self.scope.column(*of), condition])
             condition = cast("sa.ColumnElement[bool]", guarded)
-        scope.conditions.append(condition)
+        self.scope.conditions.append(condition)
 
-    def value(self, scope: SelectScope, node: nodes.Value) -> SqlValue:
-        """Build the SQL of a value over a scope that `split_deep` has prepared for it."""
-        return _Renderer(self, scope).value(node)
-
-    def split_deep(self, scope: SelectScope, *values: nodes.Value) -> None:
-        """Move the parts of expressions that are too deep into CTEs of a scope."""
-        for cut in _Cuts(values, self._depth).by_cte:
-            renderer = _Renderer(self, scope)
-            columns = scope.extend(dict(scope.computed), [renderer.value(each) for each in cut])
-            scope.computed.update(
-                (id(node), column) for node, column in zip(cut, columns, strict=True)
-            )
-
-    def slot(self, node: nodes.Slot) -> SqlValue:
-        """Return the bind parameter of a slot."""
-        return slot_of(node, self._first_slot)
+    def split_deep(self, *values: nodes.Value) -> None:
+        """Move the parts of expressions that are too deep into CTEs of the scope."""
+        for cut in _Cuts(values, self.depth).by_cte:
+            self.scope.extend({_computed(node): self.value(node) for node in cut})
 
     def call(
         self, name: FunctionName, arguments: Sequence[SqlValue | sa.ColumnElement[bool]]
     ) -> SqlValue:
         """Build a call of a function of the dialect."""
-        return cast("SqlValue", self._dialect.functions[name](*arguments))
+        return self.dialect.functions[name](*arguments)
 
-    def nested(self) -> "Expressions":
-        """Return a builder for expressions over related records."""
-        return Expressions(
-            self._tables, self._dialect, None, self._first_slot, _nested_depth(self._depth)
-        )
+    def value(self, node: nodes.Value) -> SqlValue:
+        """Build the SQL of a value; `split_deep` has prepared the scope for it."""
+        computed = self.scope.columns.get(_computed(node))
+        if computed is not None:
+            return computed
+        if isinstance(node, nodes.Constant):
+            return cast("SqlValue", constant(int(node.value)))
+        sql = self._rendered(node)
+        return self._number(sql) if _is_condition(sql, node) else sql
 
-    def related(
-        self, scope: SelectScope, steps: Sequence[nodes.Step], node: nodes.Value | None
-    ) -> SelectScope:
-        """Return a nested scope for a node over the records at the end of steps."""
-        columns: dict[tuple[int, str], SqlValue] = {}
-        inner = SelectScope([], columns, parent=scope)
+    def _condition(self, node: nodes.Value) -> sa.ColumnElement[bool]:
+        computed = self.scope.columns.get(_computed(node))
+        if computed is not None:
+            return computed == constant(1)
+        sql = self._rendered(node)
+        return sql if _is_condition(sql, node) else sql == constant(1)
+
+    def _number(self, condition: sa.ColumnElement[bool]) -> SqlValue:
+        """A condition as a number: 1, 0 or null."""
+        return self.call("as_number", [condition])
+
+    def _rendered(self, node: nodes.Value) -> sa.ColumnElement[bool] | SqlValue:
+        """The SQL of a node: a condition, or a value, which for a condition is 1, 0 or null."""
+        match node:
+            case nodes.Field():
+                sql = self.scope.column(0, node.name)
+            case nodes.Member():
+                sql = self.scope.column(node.step, node.name)
+            case nodes.Slot():
+                sql = slot_of(node, self.first_slot)
+            case nodes.Function():
+                sql = self.call(node.name, [self.value(each) for each in node.arguments])
+            case nodes.Null():
+                sql = _NULL
+            case nodes.Choice():
+                sql = self._choice(node)
+            case nodes.Related():
+                inner = self._related(node.steps, node.value)
+                inner.split_deep(node.value)
+                sql = inner.scope.selecting(inner.value(node.value)).scalar_subquery()
+            case nodes.CountOf():
+                rows = self._related(node.steps, None).scope
+                sql = cast("SqlValue", rows.selecting(sa.func.count()).scalar_subquery())
+            case _:
+                return self._rendered_condition(node)
+        return sql
+
+    def _rendered_condition(self, node: nodes.Test) -> sa.ColumnElement[bool]:
+        match node:
+            case nodes.Comparison():
+                sql = self._comparison(node)
+            case nodes.Junction():
+                sql = self._junction(node)
+            case nodes.Not():
+                sql = sa.not_(self._condition(node.operand))
+            case nodes.IsNull():
+                sql = self.value(node.operand).is_(None)
+            case nodes.OneOf():
+                sql = self._one_of(node)
+            case nodes.Exists():
+                sql = self._exists(node)
+            case nodes.MatchesSearch():
+                sql = self._matches(node)
+            case nodes.Constant():
+                sql = sa.true() if node.value else sa.false()
+        return sql
+
+    def _comparison(self, node: nodes.Comparison) -> sa.ColumnElement[bool]:
+        left, right = self.value(node.left), self.value(node.right)
+        if not node.nullable:
+            return _COMPARISONS[node.operator](left, right)
+        if node.operator == "eq":
+            return left.is_not_distinct_from(right)
+        if node.operator == "ne":
+            return left.is_distinct_from(right)
+        return _COMPARISONS[node.operator](left, right).is_(sa.true())
+
+    def _one_of(self, node: nodes.OneOf) -> sa.ColumnElement[bool]:
+        operand = self.value(node.operand)
+        items = [self.value(each) for each in node.items]
+        if not node.nullable:
+            return operand.in_(items)
+        if all(isinstance(each, nodes.Slot) for each in node.items):
+            return operand.in_(items).is_(sa.true())
+        present = [self.call("null_as_value", [each]) for each in items]
+        return self.call("null_as_value", [operand]).in_(present)
+
+    def _choice(self, node: nodes.Choice) -> SqlValue:
+        if _is_null(node):
+            return _NULL
+        branches = [
+            (self._condition(condition), self.value(value))
+            for condition, value in zip(node.conditions, node.values, strict=True)
+        ]
+        return cast("SqlValue", sa.case(*branches))
+
+    def _junction(self, node: nodes.Junction) -> sa.ColumnElement[bool]:
+        join = sa.and_ if node.operator == "and" else sa.or_
+        terms = [self._condition(operand) for operand in node.operands]
+        while len(terms) > GROUP:
+            # "= 1" keeps SQLAlchemy from joining the groups into one chain again
+            terms = [
+                self._number(join(*terms[start : start + GROUP]).self_group()) == constant(1)
+                for start in range(0, len(terms), GROUP)
+            ]
+        return join(*terms)
+
+    def _related(self, steps: Sequence[nodes.Step], node: nodes.Value | None) -> "Expressions":
+        """Render a node over the records at the end of steps, in a nested scope."""
+        columns: dict[Name, SqlValue] = {}
+        inner = SelectScope([], columns, parent=self.scope)
         used = _used_properties(steps, node)
         for step in steps:
-            records = self._tables.records[step.target.name]
+            records = self.tables.records[step.target.name]
             columns_used = {name: records.columns[name] for name in sorted(used[step.number])}
             # only the columns that are used, since each column of a table costs time here
             table_columns = {
@@ -235,167 +295,40 @@ class Expressions:
                     for name, value in step.navigation.only.items()
                 ),
             ]
-        return inner
-
-    def has_attribute(self, scope: SelectScope, node: nodes.HasAttribute) -> sa.ColumnElement[bool]:
-        """Build the condition that the record has an attribute."""
-        pairs = None if self._set is None else self._set.pair_filter
-        if pairs is None:
-            raise LookupError("the entity set does not declare a pair filter")
-        carrier = self._tables.records[pairs.carrier]
-        other = carrier.table.alias()
-        columns = {name: other.c[column.name] for name, column in carrier.columns.items()}
-        conditions = [
-            of_company(other),
-            columns[pairs.carrier_reference] == scope.column(0, pairs.reference),
-            columns[pairs.carrier_name] == self.slot(node.name),
-        ]
-        if node.value is not None:
-            conditions.append(columns[pairs.carrier_value] == self.slot(node.value))
-        return sa.exists(SelectScope([other], {}, conditions, scope).selecting(constant(1)))
-
-    def matches(self, scope: SelectScope, node: nodes.MatchesSearch) -> sa.ColumnElement[bool]:
-        """Build the condition that a search finds the record."""
-        if self._set is None:
-            raise LookupError("a search applies to the records of a set, not to related records")
-        if scope.reads_texts:
-            names = (self._set.type.key, *self._set.type.searched)
-            record = {name: scope.column(0, name) for name in names}
-            return text_matches(node, self._set, record, scope.froms, self._tables, self._dialect)
-        key = scope.column(0, self._set.type.key)
-        return matches(node, self._set, key, self._tables, self._dialect)
-
-
-class _Renderer:
-    """Renders the nodes of expressions over a scope."""
-
-    def __init__(self, expressions: Expressions, scope: SelectScope) -> None:
-        self._expressions = expressions
-        self._scope = scope
-
-    def condition(self, node: nodes.Value) -> sa.ColumnElement[bool]:
-        computed = self._scope.computed.get(id(node))
-        if computed is not None:
-            return computed == constant(1)
-        match node:
-            case nodes.Junction():
-                sql = self._junction(node)
-            case nodes.Comparison():
-                sql = self._comparison(node)
-            case nodes.OneOf():
-                sql = self._one_of(node)
-            case nodes.Not():
-                sql = sa.not_(self.condition(node.operand))
-            case nodes.IsNull():
-                sql = self.value(node.operand).is_(None)
-            case nodes.Exists():
-                sql = self._exists(node)
-            case nodes.HasAttribute():
-                sql = self._expressions.has_attribute(self._scope, node)
-            case nodes.MatchesSearch():
-                sql = self._expressions.matches(self._scope, node)
-            case nodes.Constant():
-                sql = sa.true() if node.value else sa.false()
-            case nodes.Function():
-                value = self._function(node)
-                is_condition = isinstance(value.type, sa.Boolean)
-                sql = (
-                    cast("sa.ColumnElement[bool]", value) if is_condition else value == constant(1)
-                )
-            case _:
-                sql = self.value(node) == constant(1)
-        return sql
-
-    def value(self, node: nodes.Value) -> SqlValue:
-        computed = self._scope.computed.get(id(node))
-        if computed is not None:
-            return computed
-        match node:
-            case nodes.Field():
-                sql = self._scope.column(0, node.name)
-            case nodes.Member():
-                sql = self._scope.column(node.step, node.name)
-            case nodes.Slot():
-                sql = self._expressions.slot(node)
-            case nodes.Function():
-                value = self._function(node)
-                sql = self._number(value) if isinstance(value.type, sa.Boolean) else value
-            case nodes.Null():
-                sql = _NULL
-            case nodes.Constant():
-                sql = cast("SqlValue", constant(int(node.value)))
-            case nodes.Choice():
-                sql = self._choice(node)
-            case nodes.Related():
-                sql = self._related(node)
-            case nodes.CountOf():
-                inner = self._expressions.related(self._scope, node.steps, None)
-                sql = cast("SqlValue", inner.selecting(sa.func.count()).scalar_subquery())
-            case _:
-                sql = self._number(self.condition(node))
-        return sql
-
-    def _number(self, condition: sa.ColumnElement[bool] | SqlValue) -> SqlValue:
-        """A condition as a number: 1, 0 or null."""
-        return self._expressions.call("as_number", [condition])
-
-    def _related(self, node: nodes.Related) -> SqlValue:
-        inner = self._expressions.related(self._scope, node.steps, node.value)
-        nested = self._expressions.nested()
-        nested.split_deep(inner, node.value)
-        return inner.selecting(nested.value(inner, node.value)).scalar_subquery()
-
-    def _function(self, node: nodes.Function) -> SqlValue:
-        return self._expressions.call(node.name, [self.value(each) for each in node.arguments])
-
-    def _comparison(self, node: nodes.Comparison) -> sa.ColumnElement[bool]:
-        left, right = self.value(node.left), self.value(node.right)
-        if not node.nullable:
-            return _COMPARISONS[node.operator](left, right)
-        if node.operator == "eq":
-            return left.is_not_distinct_from(right)
-        if node.operator == "ne":
-            return left.is_distinct_from(right)
-        return _COMPARISONS[node.operator](left, right).is_(sa.true())
-
-    def _one_of(self, node: nodes.OneOf) -> sa.ColumnElement[bool]:
-        operand = self.value(node.operand)
-        items = [self.value(each) for each in node.items]
-        if not node.nullable:
-            return operand.in_(items)
-        if all(isinstance(each, nodes.Slot) for each in node.items):
-            return operand.in_(items).is_(sa.true())
-        present = [self._expressions.call("null_as_value", [each]) for each in items]
-        return self._expressions.call("null_as_value", [operand]).in_(present)
-
-    def _choice(self, node: nodes.Choice) -> SqlValue:
-        if _is_null(node):
-            return _NULL
-        branches = [
-            (self.condition(condition), self.value(value))
-            for condition, value in zip(node.conditions, node.values, strict=True)
-        ]
-        return cast("SqlValue", sa.case(*branches))
+        depth = _nested_depth(self.depth)
+        return Expressions(self.tables, self.dialect, inner, None, self.first_slot, depth)
 
     def _exists(self, node: nodes.Exists) -> sa.ColumnElement[bool]:
-        inner = self._expressions.related(self._scope, node.steps, node.condition)
+        inner = self._related(node.steps, node.condition)
         if node.condition is not None:
             last = node.steps[-1]
             related = last.number, last.navigation.on[1]
-            of = related if nodes.may_be_constant(node.condition) else None
-            self._expressions.nested().restrict(inner, node.condition, of)
-        return sa.exists(inner.selecting(constant(1)))
+            inner.restrict(
+                node.condition, related if nodes.may_be_constant(node.condition) else None
+            )
+        return sa.exists(inner.scope.selecting(constant(1)))
 
-    def _junction(self, node: nodes.Junction) -> sa.ColumnElement[bool]:
-        join = sa.and_ if node.operator == "and" else sa.or_
-        terms = [self.condition(operand) for operand in node.operands]
-        while len(terms) > GROUP:
-            # "= 1" keeps SQLAlchemy from joining the groups into one chain again
-            terms = [
-                self._number(join(*terms[start : start + GROUP]).self_group()) == constant(1)
-                for start in range(0, len(terms), GROUP)
-            ]
-        return join(*terms)
+    def _matches(self, node: nodes.MatchesSearch) -> sa.ColumnElement[bool]:
+        if self.entity_set is None:
+            raise LookupError("a search applies to the records of a set, not to related records")
+        scope, searched = self.scope, SearchedSet(self.entity_set, self.tables, self.dialect)
+        if scope.reads_texts:
+            names = (self.entity_set.type.key, *self.entity_set.type.searched)
+            record = {name: scope.column(0, name) for name in names}
+            return searched.text_matches(node, record, scope.froms)
+        return searched.matches(node, scope.column(0, self.entity_set.type.key))
+
+
+def _computed(node: nodes.Value) -> Name:
+    """The column of a node that a CTE computes."""
+    return -1, str(id(node))
+
+
+def _is_condition(
+    sql: sa.ColumnElement[bool] | SqlValue, node: nodes.Value
+) -> TypeIs[sa.ColumnElement[bool]]:
+    # SQLAlchemy has no type for the negation of a chain
+    return isinstance(node, nodes.Test) or isinstance(sql.type, sa.Boolean)
 
 
 def _is_null(node: nodes.Value) -> bool:
@@ -408,19 +341,12 @@ def _is_null(node: nodes.Value) -> bool:
 def _used_properties(steps: Sequence[nodes.Step], node: nodes.Value | None) -> dict[int, set[str]]:
     """The properties of the records at each step that a node and the steps themselves use."""
     used: dict[int, set[str]] = defaultdict(set)
-    pending: list[nodes.Value] = [] if node is None else [node]
     walked = list(steps)
-    while pending:
-        each = pending.pop()
+    for each in () if node is None else nodes.walk(node):
         if isinstance(each, nodes.Member):
             used[each.step].add(each.name)
         elif isinstance(each, nodes.Related | nodes.Exists | nodes.CountOf):
             walked += each.steps
-        pending += nodes.parts(each)
-        if isinstance(each, nodes.Related):
-            pending.append(each.value)
-        elif isinstance(each, nodes.Exists) and each.condition is not None:
-            pending.append(each.condition)
     for step in walked:
         own, theirs = step.navigation.on
         used[step.base].add(own)

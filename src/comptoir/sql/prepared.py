@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from threading import Lock
 from typing import TypeVar
 
@@ -283,3 +284,11 @@ class StatementCache(dict[Shape, Prepared]):
             while len(self) > SHAPES_CACHED or self._characters > CHARACTERS_CACHED:
                 self._characters -= len(self.pop(next(iter(self))).text)
         return prepared
+
+
+Owner = TypeVar("Owner")
+
+
+def by_shape(build: Callable[[Owner, Shape], Prepared]) -> "cached_property[StatementCache[Shape]]":
+    """Turn a method that builds a statement into a cache of its statements, by their shapes."""
+    return cached_property(lambda owner: StatementCache(partial(build, owner)))

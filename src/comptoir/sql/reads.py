@@ -32,13 +32,14 @@ from comptoir.plan.read import (
     RecordPlan,
     RelatedPlan,
 )
-from comptoir.sql.dialects import Dialect, SqlValue
+from comptoir.sql.dialects import Dialect
+from comptoir.sql.dialects.functions import SqlValue
 from comptoir.sql.expressions import Expressions, Name, SelectScope
 from comptoir.sql.prepared import (
     BLANK,
     Prepared,
     Query,
-    StatementCache,
+    by_shape,
     constant,
     constant_text,
     named,
@@ -58,11 +59,13 @@ MOST_CTES = 50
 
 _VERSION: Name = (-1, VERSION)
 _JSON: Name = (-1, JSON[0])
+_COMPUTED = -2
 _RANK = "rank_among_related"
 
 BoundsShape = tuple[int | None, tuple[str, ...]]
 """The number of keys, unless all records are meant, and the properties with required values."""
 
+RecordShape = tuple[EntitySet, bool]
 CountShape = tuple[Pipeline, BoundsShape]
 PageShape = tuple[Pipeline, BoundsShape, bool, bool, bool]
 RelatedShape = tuple[Pipeline, NavigationProperty, int]
@@ -74,21 +77,10 @@ class ReadStatements:
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
         self._dialect = dialect
-        self._records = StatementCache(self._build_record)
-        self._json_records = StatementCache(self._build_json_record)
-        self._pages = StatementCache(self._build_page)
-        self._counts = StatementCache(self._build_count)
-        self._set_counts = StatementCache(self._build_set_count)
-        self._related = StatementCache(self._build_related)
-        self._related_counts = StatementCache(self._build_related_counts)
 
-    def record(self, plan: RecordPlan) -> Query:
-        """The statement that reads one record: no row, or one."""
-        return self._records[plan.entity_set].query(plan.company_id, plan.key)
-
-    def record_json(self, plan: RecordPlan) -> Query:
-        """The statement that reads the JSON of one record: no row, or one; null if outdated."""
-        return self._json_records[plan.entity_set].query(plan.company_id, plan.key)
+    def record(self, plan: RecordPlan, *, json: bool = False) -> Query:
+        """The statement that reads one record or its JSON, null if outdated: no row, or one."""
+        return self._records[plan.entity_set, json].query(plan.company_id, plan.key)
 
     def page(self, plan: PagePlan, *, walks: bool = False) -> Query:
         """The statement that reads the rows of a page, in order."""
@@ -135,20 +127,20 @@ class ReadStatements:
             page.bounds.company_id, *plan.navigation.only.values(), *values, *page.values
         )
 
-    def _build_record(self, entity_set: EntitySet) -> Prepared:
+    @by_shape
+    def _records(self, shape: RecordShape) -> Prepared:
+        entity_set, json = shape
         scope = self._base(entity_set)
         scope.conditions.append(scope.column(0, entity_set.type.key) == named("key"))
-        columns = [scope.column(0, name) for name in entity_set.type.by_name]
-        return self._prepared(
-            scope.selecting(scope.columns[_VERSION], *columns), scope, (COMPANY, "key")
-        )
+        columns = [
+            scope.columns[_VERSION],
+            *(scope.column(0, each) for each in entity_set.type.by_name),
+        ]
+        statement = scope.selecting(*([self._json(entity_set)] if json else columns))
+        return self._prepared(statement, scope, (COMPANY, "key"))
 
-    def _build_json_record(self, entity_set: EntitySet) -> Prepared:
-        scope = self._base(entity_set)
-        scope.conditions.append(scope.column(0, entity_set.type.key) == named("key"))
-        return self._prepared(scope.selecting(self._json(entity_set)), scope, (COMPANY, "key"))
-
-    def _build_page(self, shape: PageShape) -> Prepared:
+    @by_shape
+    def _pages(self, shape: PageShape) -> Prepared:
         pipeline, bounds, continues, skips, walks = shape
         scope = self._bounded(pipeline.entity_set, bounds)
         scope.reads_texts = walks
@@ -190,19 +182,22 @@ class ReadStatements:
         lists = [table.primary_key.columns, *(each.columns for each in whole)]
         return any(first is column for columns in lists for column in list(columns)[:2])
 
-    def _build_count(self, shape: CountShape) -> Prepared:
+    @by_shape
+    def _counts(self, shape: CountShape) -> Prepared:
         pipeline, bounds = shape
         scope = self._bounded(pipeline.entity_set, bounds)
         self._transform(scope, pipeline)
         return self._prepared(scope.selecting(sa.func.count()), scope, _bounds_names(bounds))
 
-    def _build_set_count(self, entity_set: EntitySet) -> Prepared:
+    @by_shape
+    def _set_counts(self, entity_set: EntitySet) -> Prepared:
         scope, companies = self._base(entity_set), self._tables.companies
         count = scope.selecting(sa.func.count()).scalar_subquery()
         statement = sa.select(companies.c.change_number, count).where(of_company(companies))
         return self._prepared(statement, scope, (COMPANY,))
 
-    def _build_related(self, shape: RelatedShape) -> Prepared:
+    @by_shape
+    def _related(self, shape: RelatedShape) -> Prepared:
         pipeline, navigation, count = shape
         scope = self._joined(pipeline, navigation, count)
         order = _directed_all(self._sort(scope, pipeline))
@@ -220,7 +215,8 @@ class ReadStatements:
         names = [*_joined_names(navigation, count), "from", "until"]
         return self._prepared(statement, scope, names)
 
-    def _build_related_counts(self, shape: RelatedShape) -> Prepared:
+    @by_shape
+    def _related_counts(self, shape: RelatedShape) -> Prepared:
         pipeline, navigation, count = shape
         scope = self._joined(pipeline, navigation, count)
         joined = scope.column(0, navigation.on[1])
@@ -296,7 +292,7 @@ class ReadStatements:
             match step:
                 case Filter():
                     is_filtered = True
-                    self._expressions(entity_set).restrict(scope, step.condition)
+                    self._expressions(scope, entity_set).restrict(step.condition)
                 case Compute():
                     self._compute(scope, entity_set, step.values)
                 case Grouping():
@@ -327,7 +323,7 @@ class ReadStatements:
             if each.operand is not None
         ]
         columns = iter(self._columns(scope, entity_set, (*step.keys, *operands)))
-        expressions = self._expressions(entity_set)
+        expressions = self._expressions(scope, entity_set)
         grouped: dict[Name, SqlValue] = {(0, key.name): next(columns) for key in step.keys}
         keys = list(grouped.values())
         for each in step.aggregations:
@@ -344,19 +340,26 @@ class ReadStatements:
         """The columns of some values; a common table expression computes the others."""
         parts: list[tuple[Expressions, Value]] = []
         for first_slot, group in groupby(values, key=lambda each: each.first_slot):
-            expressions = self._expressions(entity_set, first_slot)
+            expressions = self._expressions(scope, entity_set, first_slot)
             computed = [each.value for each in group if not isinstance(each.value, Field)]
-            expressions.split_deep(scope, *computed)
+            expressions.split_deep(*computed)
             parts += [(expressions, value) for value in computed]
-        columns = [expressions.value(scope, value) for expressions, value in parts]
-        extended = iter(scope.extend({}, columns) if columns else ())
+        added = {
+            (_COMPUTED, str(number)): expressions.value(value)
+            for number, (expressions, value) in enumerate(parts)
+        }
+        if added:
+            scope.extend(added)
+        extended = iter([scope.columns.pop(name) for name in added])
         return [
             scope.column(0, each.value.name) if isinstance(each.value, Field) else next(extended)
             for each in values
         ]
 
-    def _expressions(self, entity_set: EntitySet, first_slot: int = 0) -> Expressions:
-        return Expressions(self._tables, self._dialect, entity_set, first_slot)
+    def _expressions(
+        self, scope: SelectScope, entity_set: EntitySet, first_slot: int = 0
+    ) -> Expressions:
+        return Expressions(self._tables, self._dialect, scope, entity_set, first_slot)
 
 
 def _value_of(records: Records, declared: Property) -> SqlValue:

@@ -25,9 +25,8 @@ from comptoir.sql.prepared import (
     ManyQueries,
     Prepared,
     Query,
-    RowSelect,
-    StatementCache,
     Steps,
+    by_shape,
     constant,
     first_rows,
     named,
@@ -89,10 +88,6 @@ class ServiceStatements:
         """The changes of a set, in order: company, entity set, number before the first, number of
         the last, limit."""
 
-        self.added_since = self._added_since()
-        """A company's last change number, and by how many records a set has grown: id, entity set,
-        number, the verbs of records that were created and deleted; no row if the log lacks some."""
-
         self.position = self._prepare(sa.select(company.change_number).where(own), COMPANY)
         """The number of a company's last change: id."""
 
@@ -125,7 +120,13 @@ class ServiceStatements:
     def _add_row(self, table: sa.Table) -> Prepared:
         return prepare_insert(table, [column.name for column in table.columns], self._dialect)
 
-    def _added_since(self) -> Prepared:
+    @cached_property
+    def added_since(self) -> Prepared:
+        """A company's last change number, and by how many records a set has grown.
+
+        Values: id, entity set, number, the verbs of records that were created and deleted. No row
+        if the log lacks some.
+        """
         companies, changes = self._tables.companies, self._tables.changes
         verb, number, last = changes.c.verb, changes.c.number, companies.c.change_number
         added = sa.case(
@@ -171,32 +172,8 @@ class WriteStatements:
 
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
-        self._dialect = dialect.compiler
-        self._bulk = dialect.bulk
-        self._matches = StatementCache(self._build_matches)
-
-        self._updates = StatementCache(self._build_update)
-
-        self.insert = StatementCache(self._build_insert)
-        """Insert a record: company, version, the columns of `JSON`, then the properties."""
-
-        self.delete = StatementCache(self._build_delete)
-        """Delete a record: company, key."""
-
-        self.duplicate = StatementCache(self._build_duplicate)
-        """The key of another record with these values: company, key, then the rule's values."""
-
-        self.followed = StatementCache(self._build_followed)
-        """The value that a derivation follows: company, reference, own key, values of `only`."""
-
-        self.related = StatementCache(self._build_related)
-        """The version of the record that a reference names: company, value, value of `only`."""
-
-        self.used = StatementCache(self._build_used)
-        """The version of a record that names another one: company, key of that one."""
-
-        self.highest = StatementCache(self._build_highest)
-        """The highest value of a property, null without records: company."""
+        self._compiler = dialect.compiler
+        self._dialect = dialect
 
     def update(
         self,
@@ -239,17 +216,20 @@ class WriteStatements:
         wanted: Sequence[KeyValues],
     ) -> Iterator[Query]:
         """The statements of `find`, which return whole records."""
-        for rows, values in self._bulk.lookup_values(wanted):
+        for rows, values in self._dialect.lookup_values(wanted):
             yield self._matches[entity_set, names, rows].query(company_id, *values)
 
-    def _build_insert(self, entity_set: EntitySet) -> Prepared:
+    @by_shape
+    def insert(self, entity_set: EntitySet) -> Prepared:
+        """Insert a record: company, version, the columns of `JSON`, then the properties."""
         records = self._tables.records[entity_set.name]
         properties = [column.name for column in records.columns.values()]
         # in the order of the table, so that rows are bound as they are
         names = [COMPANY_ID, VERSION, *JSON, *properties]
-        return prepare_insert(records.table, names, self._dialect)
+        return prepare_insert(records.table, names, self._compiler)
 
-    def _build_update(self, shape: UpdateShape) -> Prepared:
+    @by_shape
+    def _updates(self, shape: UpdateShape) -> Prepared:
         entity_set, names = shape
         records = self._tables.records[entity_set.name]
         columns = [*(records.columns[name].name for name in names), VERSION, *JSON]
@@ -259,78 +239,85 @@ class WriteStatements:
             .where(of_company(records.table), records.columns[entity_set.type.key] == named("key"))
             .values({name: named(bind) for name, bind in zip(columns, binds, strict=True)})
         )
-        row = prepare(statement, self._dialect, [COMPANY, "key", *binds])
+        row = prepare(statement, self._compiler, [COMPANY, "key", *binds])
         key = records.columns[entity_set.type.key].name
-        return self._bulk.update(records.table, key, columns, row)
+        return self._dialect.update(records.table, key, columns, row)
 
-    def _build_delete(self, entity_set: EntitySet) -> Prepared:
+    @by_shape
+    def delete(self, entity_set: EntitySet) -> Prepared:
+        """Delete a record: company, key."""
         records = self._tables.records[entity_set.name]
         is_key = records.columns[entity_set.type.key] == named("key")
         statement = sa.delete(records.table).where(of_company(records.table), is_key)
-        return prepare(statement, self._dialect, (COMPANY, "key"))
+        return prepare(statement, self._compiler, (COMPANY, "key"))
 
-    def _build_duplicate(self, shape: UniqueShape) -> Prepared:
+    @by_shape
+    def duplicate(self, shape: UniqueShape) -> Prepared:
+        """The key of another record with these values: company, key, then the rule's values."""
         entity_set, rule = shape
-        records = self._tables.records[entity_set.name]
-        key = records.columns[entity_set.type.key]
-        statement = sa.select(key).where(
-            of_company(records.table),
-            key != named("key"),
-            *(records.columns[name] == named(f"is_{name}") for name in rule.properties),
-        )
+        columns = self._tables.records[entity_set.name].columns
+        key = columns[entity_set.type.key]
+        others = [key != named("key")]
         if rule.blank_is_free:
             # the rule's index is partial, and serves only statements with this condition
-            statement = statement.where(records.columns[rule.properties[0]] != BLANK)
-        bound = [COMPANY, "key", *(f"is_{name}" for name in rule.properties)]
-        return self._first(statement, bound)
+            others.append(columns[rule.properties[0]] != BLANK)
+        return self._first(entity_set.name, key, rule.properties, others, "key")
 
-    def _build_followed(self, shape: FollowShape) -> Prepared:
+    @by_shape
+    def followed(self, shape: FollowShape) -> Prepared:
+        """The value that a derivation follows: company, own key, reference, values of `only`."""
         entity_set, rule = shape
-        records = self._tables.records[entity_set.name]
-        statement = (
-            sa.select(records.columns[rule.value])
-            .where(
-                of_company(records.table),
-                records.columns[rule.named_by] == named("reference"),
-                records.columns[rule.named_by] != BLANK,
-                records.columns[entity_set.type.key] != named("own_key"),
-                *(records.columns[name] == named(f"is_{name}") for name in rule.only),
-            )
-            .order_by(sa.asc(records.columns[entity_set.type.key]))
+        columns = self._tables.records[entity_set.name].columns
+        key = columns[entity_set.type.key]
+        others = [columns[rule.named_by] != BLANK, key != named("own_key")]
+        equal = (rule.named_by, *rule.only)
+        return self._first(
+            entity_set.name, columns[rule.value], equal, others, "own_key", order=key
         )
-        bound = [COMPANY, "reference", "own_key", *(f"is_{name}" for name in rule.only)]
-        return self._first(statement, bound)
 
-    def _build_related(self, reference: Reference) -> Prepared:
+    @by_shape
+    def related(self, reference: Reference) -> Prepared:
+        """The version of the record that a reference names: company, value, value of `only`."""
         records = self._tables.records[reference.target]
-        named_by = records.columns[reference.named_by]
+        only = () if reference.only is None else (reference.only[0],)
         # a partial index serves only statements that exclude the blank value
-        conditions = [named_by == named("value"), named_by != BLANK]
-        bound = [COMPANY, "value"]
-        if reference.only is not None:
-            conditions.append(records.columns[reference.only[0]] == named("only"))
-            bound.append("only")
-        statement = sa.select(records.table.c[VERSION]).where(
-            of_company(records.table), *conditions
-        )
-        return self._first(statement, bound)
+        filled = records.columns[reference.named_by] != BLANK
+        version, equal = records.table.c[VERSION], (reference.named_by, *only)
+        return self._first(reference.target, version, equal, [filled])
 
-    def _build_used(self, referrer: Referrer) -> Prepared:
-        records = self._tables.records[referrer.entity_set]
-        is_used = records.columns[referrer.property] == named("value")
-        statement = sa.select(records.table.c[VERSION]).where(of_company(records.table), is_used)
-        return self._first(statement, [COMPANY, "value"])
+    @by_shape
+    def used(self, referrer: Referrer) -> Prepared:
+        """The version of a record that names another one: company, key of that one."""
+        version = self._tables.records[referrer.entity_set].table.c[VERSION]
+        return self._first(referrer.entity_set, version, (referrer.property,))
 
-    def _first(self, statement: RowSelect, names: Sequence[str]) -> Prepared:
-        return prepare(first_rows(statement, constant(1)), self._dialect, names)
+    def _first(
+        self,
+        name: str,
+        selected: sa.ColumnElement[str | int],
+        equal: Sequence[str],
+        others: Sequence[sa.ColumnElement[bool]] = (),
+        *bound: str,
+        order: sa.ColumnElement[str | int] | None = None,
+    ) -> Prepared:
+        """The first record of a set with equal values, which are bound after others."""
+        records = self._tables.records[name]
+        values = {f"is_{each}": records.columns[each] for each in equal}
+        is_equal = [column == named(each) for each, column in values.items()]
+        statement = sa.select(selected).where(of_company(records.table), *is_equal, *others)
+        first = first_rows(statement.order_by(order), constant(1))
+        return prepare(first, self._compiler, (COMPANY, *bound, *values))
 
-    def _build_highest(self, shape: NumberShape) -> Prepared:
+    @by_shape
+    def highest(self, shape: NumberShape) -> Prepared:
+        """The highest value of a property, null without records: company."""
         entity_set, name = shape
         records = self._tables.records[entity_set.name]
         statement = sa.select(sa.func.max(records.columns[name])).where(of_company(records.table))
-        return prepare(statement, self._dialect, (COMPANY,))
+        return prepare(statement, self._compiler, (COMPANY,))
 
-    def _build_matches(self, shape: KeysShape) -> Prepared:
+    @by_shape
+    def _matches(self, shape: KeysShape) -> Prepared:
         entity_set, names, rows = shape
         records = self._tables.records[entity_set.name]
         columns = [records.columns[name] for name in names]
@@ -338,7 +325,7 @@ class WriteStatements:
         if any(rule.blank_is_free for rule in entity_set.type.unique if rule.properties == names):
             # the rule's index is partial, and serves only statements with this condition
             found = found.where(columns[0] != BLANK)
-        return self._bulk.lookup(found, records.table, [each.name for each in columns], rows)
+        return self._dialect.lookup(found, records.table, [each.name for each in columns], rows)
 
 
 class Statements:

@@ -5,7 +5,7 @@ tables belong to no company: clients, roles, issuers, the audit log. Their metad
 that of `build_tables`, whose tables are copied, deleted and distributed by company.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pkgutil import resolve_name  # noqa: TID251 - tables are in the folder of their feature
@@ -17,8 +17,7 @@ from comptoir.edm.model import EntitySet, Model, Property
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.types import Boolean
 from comptoir.features import FEATURES
-from comptoir.sql.column_types import company_key, text, whole
-from comptoir.sql.prepared import named
+from comptoir.sql.prepared import CODE_POINTS, named
 
 COMPANY_ID = "company_id"
 VERSION = "record_version"
@@ -34,6 +33,34 @@ EMPTY = "empty"
 
 COMPANY = "company"
 """The name of the bind parameter for the company's id."""
+
+
+# Each type is one of SQLite with a variant for PostgreSQL, which compares texts by code point, as
+# SQLite does. Columns share the objects, which SQLAlchemy adapts to a dialect once each.
+_POSTGRESQL = "postgresql"
+
+
+@cache
+def text(length: int | None = None) -> TypeEngine[str]:
+    """Text of any length, or of up to `length` characters."""
+    if length is None:
+        return sa.Text().with_variant(sa.Text(collation=CODE_POINTS), _POSTGRESQL)
+    return sa.String(length).with_variant(sa.String(length, collation=CODE_POINTS), _POSTGRESQL)
+
+
+@cache
+def company_key() -> TypeEngine[str]:
+    """The key of companies, on PostgreSQL of the type by which other tables refer to a company.
+
+    Citus does not colocate tables whose distribution columns differ in type.
+    """
+    return sa.Text().with_variant(sa.String(36, collation=CODE_POINTS), _POSTGRESQL)
+
+
+@cache
+def whole() -> TypeEngine[int]:
+    """A whole number, or a boolean as 0 and 1; 64 bits, since narrower expressions overflow."""
+    return sa.Integer().with_variant(sa.BigInteger(), _POSTGRESQL)
 
 
 def of_company(table: sa.FromClause) -> sa.ColumnElement[bool]:
@@ -178,7 +205,9 @@ def _records(metadata: sa.MetaData, entity_set: EntitySet) -> Records:
         company,
         version,
         # SQLite finds the first columns of a row faster
-        *_json_columns(),
+        # null in records that an earlier release created
+        sa.Column(JSON[0], sa.LargeBinary),
+        *(sa.Column(name, sa.BigInteger) for name in JSON[1:]),
         *columns.values(),
         sa.PrimaryKeyConstraint(COMPANY_ID, entity_type.key, name=f"pk_{entity_set.name}"),
         # in the order of the key, so that a page is read without a search for each record
@@ -202,14 +231,6 @@ def _records(metadata: sa.MetaData, entity_set: EntitySet) -> Records:
             columns[entity_type.key],
         )
     return Records(table, columns)
-
-
-def _json_columns() -> Iterator[sa.Column[bytes] | sa.Column[int]]:
-    """The columns of `JSON`, in order; null in records that an earlier release created."""
-    encoded, version, layout = JSON
-    yield sa.Column(encoded, sa.LargeBinary)
-    yield sa.Column(version, sa.BigInteger)
-    yield sa.Column(layout, sa.BigInteger)
 
 
 def _column(each: Property) -> sa.Column[str | int]:

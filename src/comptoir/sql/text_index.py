@@ -6,8 +6,7 @@ their documents, which are texts with an index, and the other records by their o
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from hashlib import blake2b
 from typing import cast
 
@@ -16,7 +15,8 @@ from sqlalchemy.sql import ClauseElement
 
 from comptoir.edm.model import EntitySet, Model
 from comptoir.plan.expressions.nodes import BoundSearch, ContainsTerm, MatchesSearch, Slot
-from comptoir.sql.dialects import Dialect, SqlValue
+from comptoir.sql.dialects import Dialect
+from comptoir.sql.dialects.functions import SqlValue
 from comptoir.sql.prepared import (
     Prepared,
     constant,
@@ -45,68 +45,95 @@ def logged_set(entity_set: EntitySet) -> str:
     return entity_set.name if entity_set.view is None else entity_set.view.base
 
 
-def layout(entity_set: EntitySet, dialect: Dialect) -> str:
-    """A digest of how a set's documents are built; when it changes, they are built again."""
-    source = "\n".join([dialect.index.folding, *entity_set.type.searched])
-    return blake2b(source.encode(), digest_size=16).hexdigest()
+class SearchedSet:
+    """A searched set: the texts of its records, and the documents that its text index has of them.
 
-
-def folded(entity_set: EntitySet, tables: Tables, dialect: Dialect) -> sa.ColumnElement[str]:
-    """The text of a record's document, computed from the record."""
-    columns = tables.records[entity_set.name].columns
-    text = dialect.functions["fold"](*[columns[name] for name in entity_set.type.searched])
-    return cast("sa.ColumnElement[str]", text)
-
-
-def as_key(entity_set: EntitySet, tables: Tables, record: sa.ColumnElement[str]) -> SqlValue:
-    """A record's key in the type of its column, from its text in change log and documents."""
-    key = tables.records[entity_set.name].columns[entity_set.type.key]
-    if isinstance(entity_set.type.key_property.type.default, str):
-        return cast("SqlValue", record)
-    return cast("SqlValue", sa.cast(record, key.type))
-
-
-def matches(
-    node: MatchesSearch, entity_set: EntitySet, key: SqlValue, tables: Tables, dialect: Dialect
-) -> sa.ColumnElement[bool]:
-    """Whether a search finds the record of a set with this key."""
-    search = _Search(entity_set, tables, dialect)
-    if not entity_set.per_company:
-        return key.in_(search.by_records(node.search, changed=None))
-    changed = search.changed()
-    unchanged = search.by_documents(node.search, changed)
-    return key.in_(sa.union_all(unchanged, search.by_records(node.search, changed)))
-
-
-def text_matches(
-    node: MatchesSearch,
-    entity_set: EntitySet,
-    record: Mapping[str, SqlValue],
-    froms: Sequence[sa.FromClause],
-    tables: Tables,
-    dialect: Dialect,
-) -> sa.ColumnElement[bool]:
-    """Whether a search finds the record with these columns of `froms`, by its text alone."""
-    text = dialect.functions["fold"](*[record[name] for name in entity_set.type.searched])
-    if entity_set.per_company:
-        key = sa.cast(record[entity_set.type.key], sa.Text)
-        text = sa.func.coalesce(_Search(entity_set, tables, dialect).document_of(key, froms), text)
-    # with an offset the database computes the text once, not once for each term
-    texts = sa.select(text.label("folded")).correlate(*froms).limit(dialect.no_limit)
-    computed = texts.offset(constant(0)).subquery()
-    found = _found_in(node.search, computed.c.folded, partial(_contains, dialect))
-    return sa.exists(sa.select(constant(1)).select_from(computed).where(found))
-
-
-class _Search:
-    """Builds the parts of a search's statement."""
+    `logged` is the set that logs its changes, and `layout` a digest of how its documents are built:
+    when it changes, they are built again.
+    """
 
     def __init__(self, entity_set: EntitySet, tables: Tables, dialect: Dialect) -> None:
         self._set = entity_set
         self._tables = tables
         self._dialect = dialect
+        self._records = tables.records[entity_set.name]
+        self._key = self._records.columns[entity_set.type.key]
+        self.name = entity_set.name
+        self.logged = logged_set(entity_set)
+        source = "\n".join([dialect.folding, *entity_set.type.searched])
+        self.layout = blake2b(source.encode(), digest_size=16).hexdigest()
 
-    def changed(self) -> sa.Select[str | int]:
+    def matches(self, node: MatchesSearch, key: SqlValue) -> sa.ColumnElement[bool]:
+        """Whether a search finds the record with this key."""
+        if not self._set.per_company:
+            return key.in_(self._by_records(node.search, changed=None))
+        changed = self._changed()
+        unchanged = self._by_documents(node.search, changed)
+        return key.in_(sa.union_all(unchanged, self._by_records(node.search, changed)))
+
+    def text_matches(
+        self, node: MatchesSearch, record: Mapping[str, SqlValue], froms: Sequence[sa.FromClause]
+    ) -> sa.ColumnElement[bool]:
+        """Whether a search finds the record with these columns of `froms`, by its text alone."""
+        text = self._folded(record)
+        if self._set.per_company:
+            key = sa.cast(record[self._set.type.key], sa.Text)
+            text = sa.func.coalesce(self._document_of(key, froms), text)
+        # with an offset the database computes the text once, not once for each term
+        texts = sa.select(text.label("folded")).correlate(*froms).limit(self._dialect.no_limit)
+        computed = texts.offset(constant(0)).subquery()
+        found = _found_in(node.search, computed.c.folded, self._contains)
+        return sa.exists(sa.select(constant(1)).select_from(computed).where(found))
+
+    @cached_property
+    def texts(self) -> Prepared:
+        """The texts of records whose last change is in a window: company, set, since, through."""
+        changed = _changed_in_window(self._tables, self._as_key(self._tables.changes.c.record))
+        statement = sa.select(self._key, self._folded(self._records.columns)).where(
+            of_company(self._records.table),
+            self._key.in_(changed),
+            self._records.table.c[VERSION] <= named("through"),
+        )
+        names = (COMPANY, "changed_set", "since", "through")
+        return prepare(statement, self._dialect.compiler, names)
+
+    @cached_property
+    def trimmed(self) -> Prepared:
+        """The records whose last change is among some, in the order of these changes.
+
+        The change, the document with its text, the key and the text of each: company, set, since,
+        through, limit.
+        """
+        documents, records = self._tables.search_documents, self._records.table
+        number, is_own = records.c[VERSION], of_company(records)
+        is_next = is_own, number > named("since"), number <= named("through")
+        next_ones = sa.select(self._key).where(*is_next).order_by(number).limit(whole("limit"))
+        text = self._folded(self._records.columns)
+        statement = sa.select(number, documents.c.document, documents.c.folded, self._key, text)
+        is_set = of_company(documents), documents.c.entity_set == named("set")
+        is_document = sa.and_(*is_set, documents.c.record == sa.cast(self._key, sa.Text))
+        statement = statement.outerjoin_from(records, documents, is_document).order_by(number)
+        # the texts are computed of these only
+        statement = statement.where(is_own, self._key.in_(next_ones.offset(constant(0))))
+        names = (COMPANY, "set", "since", "through", "limit")
+        return prepare(statement, self._dialect.compiler, names)
+
+    def _folded(self, columns: Mapping[str, SqlValue]) -> sa.ColumnElement[str]:
+        """The text of a record's document, computed from the columns of the record."""
+        text = self._dialect.functions["fold"](*[columns[name] for name in self._set.type.searched])
+        return cast("sa.ColumnElement[str]", text)
+
+    def _contains(self, text: sa.ColumnElement[str], term: Slot) -> sa.ColumnElement[bool]:
+        found = self._dialect.functions["contains_literal"](text, slot_of(term))
+        return cast("sa.ColumnElement[bool]", found)
+
+    def _as_key(self, record: sa.ColumnElement[str]) -> SqlValue:
+        """A record's key in the type of its column, from its text in change log and documents."""
+        if isinstance(self._set.type.key_property.type.default, str):
+            return cast("SqlValue", record)
+        return cast("SqlValue", sa.cast(record, self._key.type))
+
+    def _changed(self) -> sa.Select[str | int]:
         """The keys of the records that are changed but not indexed, as texts of the change log."""
         changes = self._tables.changes
         progress = sa.func.coalesce(self._progress(self._tables.search_marks.c.number), constant(0))
@@ -115,58 +142,53 @@ class _Search:
             of_company(changes),
             # without an upper bound, planners estimate a third of the log
             changes.c.number.between(first, constant(LAST_NUMBER)),
-            changes.c.entity_set == constant_text(logged_set(self._set)),
+            changes.c.entity_set == constant_text(self.logged),
         )
         oldest = (
             sa.select(sa.func.min(changes.c.number)).where(of_company(changes)).scalar_subquery()
         )
-        records = self._tables.records[self._set.name]
-        is_trimmed = records.table.c[VERSION].between(first, oldest - constant(1))
-        key = sa.cast(records.columns[self._set.type.key], sa.Text).label("record")
-        trimmed = sa.select(key).where(of_company(records.table), is_trimmed).offset(constant(0))
+        records = self._records.table
+        is_trimmed = records.c[VERSION].between(first, oldest - constant(1))
+        key = sa.cast(self._key, sa.Text).label("record")
+        trimmed = sa.select(key).where(of_company(records), is_trimmed).offset(constant(0))
         # no record is read unless the log lacks changes
         most = sa.case((first < oldest, constant(LAST_NUMBER)), else_=constant(0))
         found = sa.union_all(logged, sa.select(trimmed.limit(most).subquery().c.record))
         return sa.select(found.subquery().c.record)
 
-    def by_documents(
+    def _by_documents(
         self, search: BoundSearch, changed: sa.Select[str | int]
     ) -> sa.Select[str | int]:
         """The keys of the records that a search finds by their documents."""
         documents = self._tables.search_documents
         first, last = self._scope()
-        narrowed = self._dialect.index.candidates(search, first, last)
+        narrowed = self._dialect.candidates(search, first, last)
         numbers = (
-            self._dialect.index.numbered(documents.c.document, first, last)
+            self._dialect.numbered(documents.c.document, first, last)
             if narrowed is None
             else documents.c.document.in_(narrowed)
         )
-        return sa.select(as_key(self._set, self._tables, documents.c.record)).where(
+        return sa.select(self._as_key(documents.c.record)).where(
             of_company(documents),
             numbers,
-            _found_in(search, documents.c.folded, self._dialect.index.contains),
+            _found_in(search, documents.c.folded, self._dialect.contains),
             documents.c.record.not_in(changed),
         )
 
-    def by_records(
+    def _by_records(
         self, search: BoundSearch, changed: sa.Select[str | int] | None
     ) -> sa.Select[str | int]:
         """The keys of the changed records that a search finds by their own texts."""
-        records = self._tables.records[self._set.name]
-        key = records.columns[self._set.type.key]
-        texts = sa.select(
-            key.label("key"), folded(self._set, self._tables, self._dialect).label("folded")
-        )
+        text = self._folded(self._records.columns).label("folded")
+        texts = sa.select(self._key.label("key"), text)
         if changed is not None:
-            keys = sa.select(as_key(self._set, self._tables, changed.subquery().c.record))
-            texts = texts.where(of_company(records.table), key.in_(keys))
+            keys = sa.select(self._as_key(changed.subquery().c.record))
+            texts = texts.where(of_company(self._records.table), self._key.in_(keys))
         # with an offset the database computes each text once, not once for each term
         computed = texts.limit(self._dialect.no_limit).offset(constant(0)).subquery()
-        return sa.select(computed.c.key).where(
-            _found_in(search, computed.c.folded, partial(_contains, self._dialect))
-        )
+        return sa.select(computed.c.key).where(_found_in(search, computed.c.folded, self._contains))
 
-    def document_of(
+    def _document_of(
         self, record: sa.ColumnElement[str], froms: Sequence[sa.FromClause]
     ) -> sa.ScalarSelect[str]:
         """The text of the document of a record of `froms`, null if it is not current."""
@@ -176,7 +198,7 @@ class _Search:
             documents.c.entity_set == constant_text(self._set.name),
             documents.c.record == record,
             documents.c.document.between(*self._scope()),
-            documents.c.record.not_in(self.changed()),
+            documents.c.record.not_in(self._changed()),
         )
         return document.correlate(*froms).scalar_subquery()
 
@@ -191,16 +213,10 @@ class _Search:
             .where(
                 of_company(marks),
                 marks.c.entity_set == constant_text(self._set.name),
-                marks.c.layout == constant_text(layout(self._set, self._dialect)),
+                marks.c.layout == constant_text(self.layout),
             )
             .scalar_subquery()
         )
-
-
-def _contains(dialect: Dialect, text: sa.ColumnElement[str], term: Slot) -> sa.ColumnElement[bool]:
-    return cast(
-        "sa.ColumnElement[bool]", dialect.functions["contains_literal"](text, slot_of(term))
-    )
 
 
 def _found_in(
@@ -213,18 +229,14 @@ def _found_in(
     return join(*[_found_in(each, text, contains) for each in search.operands])
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedSet:
-    """The index of a set: the set that logs its changes, and the layout of its documents."""
-
-    name: str
-    logged: str
-    layout: str
-    texts: Prepared
-    """The texts of records whose last change is in a window: company, set, since, through."""
-    trimmed: Prepared
-    """The last change, document with its text, key and text of each record whose last change is
-    among some, in the order of these: company, set, since, through, limit."""
+def _changed_in_window(tables: Tables, column: SqlValue) -> sa.Select[str | int]:
+    changes = tables.changes
+    return sa.select(column).where(
+        of_company(changes),
+        changes.c.entity_set == named("changed_set"),
+        changes.c.number > named("since"),
+        changes.c.number <= named("through"),
+    )
 
 
 class TextIndexStatements:
@@ -235,29 +247,17 @@ class TextIndexStatements:
         self._compiler = dialect.compiler
         marks, documents = tables.search_marks, tables.search_documents
         of_set = of_company(marks), marks.c.entity_set == named("set")
-        self.sets = {
-            each: IndexedSet(
-                each.name,
-                logged_set(each),
-                layout(each, dialect),
-                self._texts(each, dialect),
-                self._trimmed(each, dialect),
-            )
-            for each in model.per_company
-        }
+        self.sets = {each: SearchedSet(each, tables, dialect) for each in model.per_company}
         """The indexes of the sets under a company."""
 
         progress = sa.select(marks.c.layout, marks.c.number, marks.c.scope).where(*of_set)
         self.progress = self._prepare(progress, COMPANY, "set")
         """The layout, number and scope of a set's index: company, set."""
 
-        self.lags = self._lags()
-        """The name of each set with records, and the number of changes its index lacks: company."""
-
         free_scope = sa.select(
             sa.func.coalesce(sa.func.max(marks.c.scope), constant(0)) + constant(1)
         )
-        if not dialect.index.spans_companies:
+        if not dialect.spans_companies:
             free_scope = free_scope.where(of_company(marks))
         self.free_scope = self._prepare(free_scope, COMPANY)
         """An unused scope: company."""
@@ -275,30 +275,23 @@ class TextIndexStatements:
         )
         """Store the progress of a set's index: company, set, layout, number."""
 
-        self.window = self._window()
-        """The numbers of the next changes of a set: company, set, since, through, limit."""
-
-        self.stale = self._stale()
-        """Documents of records that changed: company, set, changed set, since, through."""
-
         is_number = documents.c.document == named("document")
         drop = sa.delete(documents).where(of_company(documents), is_number)
         self.drop_document = self._prepare(drop, COMPANY, "document")
         """Drop a document: company, number."""
 
-        self.last_document = self._last_document()
-        """The highest number of a scope's documents, or the one below its first: company, scope."""
-
         self.add_document = self._add(documents)
         """Add a document: company, number, set, record, text."""
 
-        self.documents = dialect.index
-        """The index over the documents."""
+        self.documents = dialect
+        """What adds and drops documents in the database's own index."""
 
     def _prepare(self, statement: ClauseElement, *names: str) -> Prepared:
         return prepare(statement, self._compiler, names)
 
-    def _lags(self) -> Prepared:
+    @cached_property
+    def lags(self) -> Prepared:
+        """The name of each set with records, and the number of changes its index lacks: company."""
         companies, marks = self._tables.companies, self._tables.search_marks
         sets = []
         for entity_set, indexed in self.sets.items():
@@ -319,56 +312,30 @@ class TextIndexStatements:
     def _add(self, table: sa.Table) -> Prepared:
         return prepare_insert(table, [each.name for each in table.columns], self._compiler)
 
-    def _changed(self, column: SqlValue) -> sa.Select[str | int]:
-        changes = self._tables.changes
-        return sa.select(column).where(
-            of_company(changes),
-            changes.c.entity_set == named("changed_set"),
-            changes.c.number > named("since"),
-            changes.c.number <= named("through"),
-        )
-
-    def _window(self) -> Prepared:
+    @cached_property
+    def window(self) -> Prepared:
+        """The numbers of the next changes of a set: company, set, since, through, limit."""
         number = self._tables.changes.c.number
-        changes = first_rows(self._changed(number).order_by(number), whole("limit"))
+        changes = first_rows(
+            _changed_in_window(self._tables, number).order_by(number), whole("limit")
+        )
         return self._prepare(changes, COMPANY, "changed_set", "since", "through", "limit")
 
-    def _stale(self) -> Prepared:
+    @cached_property
+    def stale(self) -> Prepared:
+        """Documents of records that changed: company, set, changed set, since, through."""
         documents = self._tables.search_documents
+        changed = _changed_in_window(self._tables, self._tables.changes.c.record)
         statement = sa.select(documents.c.document, documents.c.folded).where(
             of_company(documents),
             documents.c.entity_set == named("set"),
-            documents.c.record.in_(self._changed(self._tables.changes.c.record)),
+            documents.c.record.in_(changed),
         )
         return self._prepare(statement, COMPANY, "set", "changed_set", "since", "through")
 
-    def _texts(self, entity_set: EntitySet, dialect: Dialect) -> Prepared:
-        records = self._tables.records[entity_set.name]
-        key = records.columns[entity_set.type.key]
-        changed = self._changed(as_key(entity_set, self._tables, self._tables.changes.c.record))
-        statement = sa.select(key, folded(entity_set, self._tables, dialect)).where(
-            of_company(records.table),
-            key.in_(changed),
-            records.table.c[VERSION] <= named("through"),
-        )
-        return self._prepare(statement, COMPANY, "changed_set", "since", "through")
-
-    def _trimmed(self, entity_set: EntitySet, dialect: Dialect) -> Prepared:
-        records = self._tables.records[entity_set.name]
-        documents, is_own = self._tables.search_documents, of_company(records.table)
-        key, number = records.columns[entity_set.type.key], records.table.c[VERSION]
-        is_next = is_own, number > named("since"), number <= named("through")
-        next_ones = sa.select(key).where(*is_next).order_by(number).limit(whole("limit"))
-        text = folded(entity_set, self._tables, dialect)
-        statement = sa.select(number, documents.c.document, documents.c.folded, key, text)
-        is_set = of_company(documents), documents.c.entity_set == named("set")
-        is_document = sa.and_(*is_set, documents.c.record == sa.cast(key, sa.Text))
-        statement = statement.outerjoin_from(records.table, documents, is_document).order_by(number)
-        # the texts are computed of these only
-        statement = statement.where(is_own, key.in_(next_ones.offset(constant(0))))
-        return self._prepare(statement, COMPANY, "set", "since", "through", "limit")
-
-    def _last_document(self) -> Prepared:
+    @cached_property
+    def last_document(self) -> Prepared:
+        """The highest number of a scope's documents, or the one below its first: company, scope."""
         documents = self._tables.search_documents
         number, first = documents.c.document, named("scope") * constant(SCOPE_SIZE)
         last = sa.select(sa.func.coalesce(sa.func.max(number), first - constant(1))).where(

@@ -111,10 +111,8 @@ def _change(company_id: str, part: TablePart, table: TableStatements) -> Steps[N
     if part.drops:
         yield table.drop.many((company_id, *key) for key in part.drops)
     if part.rows and part.clears:
-        for conflicts in table.conflicts:
-            yield conflicts.drop.many(
-                (company_id, *[row[column] for column in conflicts.columns]) for row in part.rows
-            )
+        for columns, drop in table.conflicts:
+            yield drop.many((company_id, *[row[each] for each in columns]) for row in part.rows)
     if part.rows:
         yield table.add(company_id, part.rows)
 
@@ -124,9 +122,9 @@ def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
     statements, company_id = unit.statements, unit.company_id
     removals = statements.company_rows.removals[table]
     if table != statements.tables.search_documents.name:
-        keys = yield removals.first.query(company_id, DROPPED_ROWS)
+        keys = yield removals.first(company_id, DROPPED_ROWS)
     else:
-        rows = yield removals.first.query(company_id, DROPPED_DOCUMENTS)
+        rows = yield removals.first(company_id, DROPPED_DOCUMENTS)
         documents = [(int(number), str(text)) for number, text in rows]
         if documents:
             yield from statements.index.documents.drop(documents)

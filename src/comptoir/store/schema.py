@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from comptoir.errors import operator_rows as problems
-from comptoir.sql import column_types
+from comptoir.sql.tables import text
 from comptoir.store.growth import changes, is_like
 
 SERVES: Mapping[str, str] = MappingProxyType({f"{each:04}": "0001" for each in range(1, 15)})
@@ -55,8 +55,8 @@ _version = Table(
 STATE = Table(
     "schema_state",
     OF_SCHEMA,
-    Column("name", column_types.text(), nullable=False),
-    Column("value", column_types.text(), nullable=False),
+    Column("name", text(), nullable=False),
+    Column("value", text(), nullable=False),
     PrimaryKeyConstraint("name", name="pk_schema_state"),
 )
 

@@ -78,12 +78,12 @@ class Snapshot:
 
     async def count(self, table: str, company_id: str) -> int:
         """The number of rows of a company in one of the tables of `removals`."""
-        query = self._copying.removals[table].count.query(company_id)
+        query = self._copying.removals[table].count(company_id)
         return int((await self._connection.fetch(query))[0][0])
 
     async def last(self, table: str, company_id: str) -> Row | None:
         """The highest key, None without rows."""
-        return await self._first(self._copying.tables[table].last.query(company_id))
+        return await self._first(self._copying.tables[table].last(company_id))
 
     async def records(self, company_id: str, table: str, keys: Sequence[Stored]) -> list[Row]:
         """The rows of the records that exist among up to `LOOKUP` keys."""

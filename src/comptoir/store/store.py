@@ -192,7 +192,7 @@ class Reads:
     async def record_json(self, plan: RecordPlan) -> bytes | None:
         """The JSON of one record (see `RecordEncoder`), None if it does not exist."""
         self._reader.scheduler.note_read_by_key()
-        rows = await self._reader.lookup(self._statements.reads.record_json(plan))
+        rows = await self._reader.lookup(self._statements.reads.record(plan, json=True))
         if not rows:
             return None
         if encoded := cast("bytes | None", rows[0][0]):

@@ -287,7 +287,7 @@ class UnitOfWork:
         if identity in self.identity_map:
             return _value(entity_set, self.identity_map[identity], own_key, rule)
         prepared = self.statements.writes.followed[entity_set, rule]
-        rows = yield prepared.query(self.company_id, reference, own_key, *rule.only.values())
+        rows = yield prepared.query(self.company_id, own_key, reference, *rule.only.values())
         return rows[0][0] if rows else None
 
 

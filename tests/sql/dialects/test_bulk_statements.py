@@ -8,12 +8,11 @@ from itertools import product
 from sqlalchemy import Column, MetaData, Table, select
 from sqlalchemy.schema import CreateTable
 
-from comptoir.sql.column_types import text, whole
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Query
-from comptoir.sql.tables import COMPANY_ID
+from comptoir.sql.tables import COMPANY_ID, text, whole
 from support.functions import OnPostgres
 from support.together import together
 
@@ -33,8 +32,8 @@ STORED = [(company, f"c{number}", number) for company in (COMPANY, "Y") for numb
 
 def _queries(dialect: Dialect, size: int, names: tuple[str, ...]) -> Iterator[Query]:
     wanted = [(f"c{number}", number)[: len(names)] for number in range(size)]
-    for rows, values in dialect.bulk.lookup_values(wanted):
-        prepared = dialect.bulk.lookup(select(*ROWS.c), ROWS, names, rows)
+    for rows, values in dialect.lookup_values(wanted):
+        prepared = dialect.lookup(select(*ROWS.c), ROWS, names, rows)
         yield prepared.query(COMPANY, *values)
 
 

@@ -2,8 +2,7 @@
 
 from sqlalchemy import BigInteger, MetaData
 
-from comptoir.sql.column_types import text
-from comptoir.sql.tables import USER, service_table
+from comptoir.sql.tables import USER, service_table, text
 
 METADATA = MetaData()
 _number = BigInteger()

@@ -10,10 +10,9 @@ from functools import cache
 import sqlalchemy as sa
 
 from comptoir.edm.types import Stored
-from comptoir.sql.column_types import text
 from comptoir.sql.prepared import Prepared, constant, constant_text, named, prepare
 from comptoir.sql.statements import Statements
-from comptoir.sql.tables import COMPANY, COMPANY_ID, of_company, service_table
+from comptoir.sql.tables import COMPANY, COMPANY_ID, of_company, service_table, text
 
 METADATA = sa.MetaData()
 _number, _any_text = sa.BigInteger(), text()

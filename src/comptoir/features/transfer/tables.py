@@ -2,8 +2,7 @@
 
 import sqlalchemy as sa
 
-from comptoir.sql.column_types import text
-from comptoir.sql.tables import service_table
+from comptoir.sql.tables import service_table, text
 
 METADATA = sa.MetaData()
 

@@ -1,10 +1,12 @@
 """The binder of expressions: it turns nodes of the syntax, and paths, into typed values."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 
 import msgspec
 
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import EntitySet, NavigationProperty, PairFilter
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
 from comptoir.plan.expressions import nodes, operators, types
@@ -14,6 +16,8 @@ from comptoir.plan.expressions.operands import (
     BoundOption,
     Operand,
     TypedValue,
+    boolean,
+    constant,
     described,
     name_of,
     typed_property,
@@ -46,30 +50,26 @@ class PathRecords(msgspec.Struct, frozen=True):
         return self.steps[-1].number if self.steps else self.base
 
 
+@dataclass(slots=True)
 class PathBinder:
     """Binds the paths of one expression, and counts their steps."""
 
-    def __init__(
-        self,
-        option: BoundOption,
-        binding: BindingContext,
-        computed: Mapping[str, TypedValue],
-        *,
-        alone: bool,
-    ) -> None:
-        self._option = option
-        self._binding = binding
-        self._model = binding.model
-        self._computed = computed
-        self._alone = alone
-        self._steps = 0
-        self.root = PathRecords(binding.entity_set)
-        self.variables: dict[str, PathRecords] = {}
+    option: BoundOption
+    binding: BindingContext
+    computed: Mapping[str, TypedValue]
+    alone: bool
+    variables: Mapping[str, PathRecords] = field(default_factory=dict)
+    _steps: int = 0
+
+    @property
+    def root(self) -> PathRecords:
+        """The records that the expression is about."""
+        return PathRecords(self.binding.entity_set)
 
     def value(self, path: tree.Path) -> TypedValue:
         """Bind a path to a value; raises `Refusal` (400, 501)."""
         named = path.segments[1:] if path.segments[0] == "$it" else path.segments
-        computed = self._computed.get("/".join(named))
+        computed = self.computed.get("/".join(named))
         if computed is not None and named[0] not in self.variables:
             return computed
         records, rest = self.follow(path)
@@ -85,11 +85,11 @@ class PathBinder:
             raise self._several_records(path)
         if not found.is_queried:
             what = "a stream" if found.is_stream else "secret"
-            raise self._option.refuse(rows.NOT_QUERIED, path, name=name, what=what)
+            raise self.option.refuse(rows.NOT_QUERIED, path, name=name, what=what)
         if beyond == ["$count"]:
             raise self._unknown(path, records, "$count")
         if beyond:
-            raise self._option.refuse(rows.PAST_VALUE, path, name=name, path=_shown(path))
+            raise self.option.refuse(rows.PAST_VALUE, path, name=name, path=_shown(path))
         value = _value(records, name)
         return typed_property(value, found.type, nullable=bool(records.steps))
 
@@ -108,16 +108,16 @@ class PathBinder:
         """Follow the navigation properties of a path; return its records and its rest."""
         segments = path.segments
         records = self.root
-        if self._alone:
+        if self.alone:
             raise self._aggregated(path)
         if segments[0] in self.variables:
             records, segments = self.variables[segments[0]], segments[1:]
         elif segments[0] in ("$this", "$root"):
-            raise self._option.unsupported(path, segments[0])
+            raise self.option.unsupported(path, segments[0])
         elif segments[0] == "$it":
-            if self._binding.nested:
+            if self.binding.nested:
                 # $it is the record that is expanded, not the related record of the expression
-                raise self._option.unsupported(path, "$it within $expand")
+                raise self.option.unsupported(path, "$it within $expand")
             segments = segments[1:]
         while segments:
             entity_type = records.entity_set.type
@@ -133,31 +133,37 @@ class PathBinder:
     def _followed(self, path: tree.Path, records: PathRecords, name: str) -> PathRecords:
         navigation = records.entity_set.type.related[name]
         if len(records.steps) == MOST_STEPS:
-            raise self._option.unsupported(
+            raise self.option.unsupported(
                 path, f"A path of more than {MOST_STEPS} navigation properties"
             )
         if self._steps == MOST_RELATIONS:
-            raise self._option.unsupported(
+            raise self.option.unsupported(
                 path,
                 f"An expression with paths of more than {MOST_RELATIONS} navigation properties",
             )
-        self._steps += 1
-        target = self._model.by_name[navigation.target]
-        check_readable(target, self._binding.readable, self._option.name, path.position)
-        step = nodes.Step(records.number, self._steps, navigation, target)
+        target = self.binding.model.by_name[navigation.target]
+        check_readable(target, self.binding.readable, self.option.name, path.position)
+        step = self.step(records, navigation, target)
         return PathRecords(target, records.base, (*records.steps, step), navigation.collection)
+
+    def step(
+        self, records: PathRecords, navigation: NavigationProperty, target: EntitySet
+    ) -> nodes.Step:
+        """Return the next step of the expression, which leads on from some records."""
+        self._steps += 1
+        return nodes.Step(records.number, self._steps, navigation, target)
 
     def _check_type(self, path: tree.Path, records: PathRecords, name: str) -> None:
         own = records.entity_set.type.qualified_name
         if name != own:
             self.check_entity_type(path, name)
-            raise self._option.refuse(rows.OTHER_TYPE, path, own=own, name=name)
+            raise self.option.refuse(rows.OTHER_TYPE, path, own=own, name=name)
 
     def check_entity_type(self, path: tree.Path, name: str) -> None:
         """Raise `Refusal` (400) unless an entity type has this name."""
-        known = [each.type.qualified_name for each in self._model.sets]
+        known = [each.type.qualified_name for each in self.binding.model.sets]
         if name not in known:
-            raise self._option.refuse(rows.NO_TYPE, path, known=known, name=name)
+            raise self.option.refuse(rows.NO_TYPE, path, known=known, name=name)
 
     def _record(self, path: tree.Path, records: PathRecords) -> TypedValue:
         if records.many:
@@ -169,26 +175,26 @@ class PathBinder:
     def _aggregated(self, path: tree.Path) -> Refusal:
         entity_type, name = self.root.entity_set.type, path.segments[0]
         if name == "$it" or name not in (*entity_type.by_name, *entity_type.related):
-            return self._option.refuse(
+            return self.option.refuse(
                 rows.NO_PROPERTY,
                 path,
-                known=self._computed,
+                known=self.computed,
                 owner="The aggregated result",
                 name=name,
             )
-        known = ", ".join(self._computed)
-        return self._option.refuse(rows.NOT_AGGREGATED, path, path=_shown(path), names=known)
+        known = ", ".join(self.computed)
+        return self.option.refuse(rows.NOT_AGGREGATED, path, path=_shown(path), names=known)
 
     def _unknown(self, path: tree.Path, records: PathRecords, name: str) -> Refusal:
         entity_type = records.entity_set.type
-        if name in self._model.contained(records.entity_set):
+        if name in self.binding.model.contained(records.entity_set):
             # each statement reads one company
-            return self._option.unsupported(path, f"{name} across companies")
+            return self.option.unsupported(path, f"{name} across companies")
         if name.startswith("$"):
             return self._not_a_collection(path)
-        check_served(entity_type, name, self._option.name, path.position)
-        known = [*entity_type.queried, *entity_type.related, *self._computed]
-        return self._option.refuse(
+        check_served(entity_type, name, self.option.name, path.position)
+        known = [*entity_type.queried, *entity_type.related, *self.computed]
+        return self.option.refuse(
             rows.UNKNOWN_FIELD,
             path,
             known=known,
@@ -198,10 +204,10 @@ class PathBinder:
         )
 
     def _not_a_collection(self, path: tree.Path) -> Refusal:
-        return self._option.refuse(rows.NOT_RECORDS, path, path=_shown(path))
+        return self.option.refuse(rows.NOT_RECORDS, path, path=_shown(path))
 
     def _several_records(self, path: tree.Path) -> Refusal:
-        return self._option.refuse(rows.SEVERAL_RECORDS, path, path=_shown(path))
+        return self.option.refuse(rows.SEVERAL_RECORDS, path, path=_shown(path))
 
 
 def _value(records: PathRecords, name: str) -> nodes.Value:
@@ -217,6 +223,12 @@ MOST_NESTED = 3
 """The depth to which `any` and `all` may be nested."""
 
 _NONE: Mapping[str, TypedValue] = {}
+
+
+@cache
+def _navigation(pairs: PairFilter) -> NavigationProperty:
+    """The relation of a record to those that match its pairs."""
+    return NavigationProperty("", pairs.carrier, (pairs.reference, pairs.carrier_reference))
 
 
 class Binder:
@@ -235,9 +247,20 @@ class Binder:
         slots: nodes.Slots | None = None,
     ) -> None:
         self.slots = nodes.Slots() if slots is None else slots
+        self._binding = binding
         self._option = BoundOption(option, self.slots, binding)
-        self._paths = PathBinder(self._option, binding, computed, alone=alone)
+        self._paths = PathBinder(self._option, binding, computed, alone)
         self._nested = 0
+
+    def pair(self, pairs: PairFilter, values: Mapping[str, str]) -> nodes.Exists:
+        """The condition that the set with the pairs of a record has one with these values."""
+        carrier = self._binding.model.by_name[pairs.carrier]
+        step = self._paths.step(self._paths.root, _navigation(pairs), carrier)
+        equal = [
+            nodes.Comparison("eq", nodes.Member(step.number, name), self.slots.add(value))
+            for name, value in values.items()
+        ]
+        return nodes.Exists((step,), nodes.Junction("and", tuple(equal)))
 
     def condition(self, node: tree.Node) -> TypedValue:
         """Bind a node whose value is Boolean or null; raises `Refusal` as `value` does."""
@@ -245,7 +268,7 @@ class Binder:
         if typed.type is types.BOOLEAN:
             return typed
         if typed.type is types.NULL:
-            return TypedValue(nodes.Null(), types.BOOLEAN, nullable=True)
+            return boolean(nodes.Null(), nullable=True)
         actual = typed.type.expected
         raise self._option.refuse(rows.NOT_A_CONDITION, node, node=described(node), type=actual)
 
@@ -266,9 +289,7 @@ class Binder:
                 return operators.bind_arithmetic(self._option, node, *sides)
             case tree.Unary(operator="not"):
                 condition = self.condition(node.operand)
-                return TypedValue(
-                    operators.negated(condition.value), types.BOOLEAN, condition.nullable
-                )
+                return boolean(operators.negated(condition.value), nullable=condition.nullable)
             case tree.Unary():
                 return operators.bind_negation(self._option, node, self._operand(node.operand))
         return self._other_value(node)
@@ -306,7 +327,7 @@ class Binder:
         conditions = [self.condition(each) for each in node.operands]
         values = tuple([each.value for each in conditions])
         nullable = any(each.nullable for each in conditions)
-        return TypedValue(nodes.Junction(node.operator, values), types.BOOLEAN, nullable)
+        return boolean(nodes.Junction(node.operator, values), nullable=nullable)
 
     def _in_collection(self, node: tree.InCollection) -> TypedValue:
         if isinstance(node.collection, tree.Path):
@@ -352,17 +373,17 @@ class Binder:
         if len(node.arguments) == 2:
             first = node.arguments[0]
             if not isinstance(first, tree.Path):
-                return TypedValue(nodes.Constant(value=False), types.BOOLEAN)
+                return constant(value=False)
             records, rest = self._paths.follow(first)
             if rest:
                 self.value(first)
-                return TypedValue(nodes.Constant(value=False), types.BOOLEAN)
+                return constant(value=False)
             exists = self.value(first) if records.steps else None
         if wanted.segments[0] != records.entity_set.type.qualified_name:
-            return TypedValue(nodes.Constant(value=False), types.BOOLEAN)
+            return constant(value=False)
         if exists is None:
-            return TypedValue(nodes.Constant(value=True), types.BOOLEAN)
-        return TypedValue(nodes.Not(nodes.IsNull(exists.value)), types.BOOLEAN)
+            return constant(value=True)
+        return boolean(nodes.Not(nodes.IsNull(exists.value)))
 
     def _case(self, node: tree.Case) -> TypedValue:
         conditions = [self.condition(condition) for condition, _ in node.branches]
@@ -392,7 +413,7 @@ class Binder:
                 node, f"The operator {node.operator} within more than {MOST_NESTED} others"
             )
         if node.predicate is None or node.variable is None:
-            return TypedValue(nodes.Exists(records.steps, None), types.BOOLEAN)
+            return boolean(nodes.Exists(records.steps, None))
         variables = self._paths.variables
         number = records.steps[-1].number
         inner = PathRecords(records.entity_set, number)
@@ -402,10 +423,10 @@ class Binder:
         self._nested -= 1
         self._paths.variables = variables
         if node.operator == "any":
-            return TypedValue(nodes.Exists(records.steps, condition.value), types.BOOLEAN)
+            return boolean(nodes.Exists(records.steps, condition.value))
         failing: nodes.Value = nodes.Not(condition.value)
         if condition.nullable:
             failing = nodes.Comparison(
                 "ne", condition.value, nodes.Constant(value=True), nullable=True
             )
-        return TypedValue(nodes.Not(nodes.Exists(records.steps, failing)), types.BOOLEAN)
+        return boolean(nodes.Not(nodes.Exists(records.steps, failing)))

@@ -19,6 +19,9 @@ from comptoir.plan.expressions.operands import (
     BoundOption,
     Operand,
     TypedValue,
+    boolean,
+    called,
+    constant,
     described,
     duration_operand,
     name_of,
@@ -71,6 +74,15 @@ _PARSE_FUNCTIONS: Mapping[PrimitiveType, FunctionName] = {
 }
 """Types to the functions that parse them from text, with null for another text."""
 
+_TEXT_FUNCTIONS: Mapping[types.ExpressionType, FunctionName] = {
+    types.DECIMAL: "text_of_decimal",
+    types.WIDE_DECIMAL: "text_of_decimal",
+    types.WHOLE: "text_of_whole",
+    types.BOOLEAN: "text_of_boolean",
+    types.DURATION: "text_of_duration",
+}
+"""Types to the functions that write them as text; values of other types are stored as text."""
+
 
 def check_name(option: BoundOption, node: tree.Call) -> None:
     """Raise `Refusal` for a function that is not supported (501) or not of OData (400)."""
@@ -90,23 +102,21 @@ def bind_call(option: BoundOption, node: tree.Call, arguments: Sequence[Operand]
         arguments = [duration_operand(each) for each in arguments]
     values = [option.value(each) for each in arguments]
     signature = _overload(option, node, signatures, arguments, values)
-    nullable = any(each.nullable for each in values)
     function = signature.function
     if function is None:
-        value: nodes.Value = option.slots.add(_INSTANTS[node.name])
-    else:
-        if signature.utc:
-            _check_utc(option, node, arguments[0])
-        if function in _SEARCHES and isinstance(values[0].own_type, CodeText):
-            # codes are stored in upper case
-            part = nodes.Function("toupper", (values[1].value,))
-            values[1] = msgspec.structs.replace(values[1], value=part)
-        if function == "matchespattern":
-            values[1] = _common_pattern(option, arguments[1], values[1])
-        function = _variant(option, function, arguments, values)
-        value = nodes.Function(function, tuple([each.value for each in values]))
-    return TypedValue(
-        value, signature.result, nullable, signature.most, own_type=signature.own_type
+        return TypedValue(option.slots.add(_INSTANTS[node.name]), signature.result)
+    if signature.utc:
+        _check_utc(option, node, arguments[0])
+    if function in _SEARCHES and isinstance(values[0].own_type, CodeText):
+        # codes are stored in upper case
+        values[1] = called("toupper", types.TEXT, values[1])
+    if function == "matchespattern":
+        values[1] = _common_pattern(option, arguments[1], values[1])
+    function = _variant(option, function, arguments, values)
+    if function == "substring_literal" and len(values) == 2:
+        values.append(TypedValue(option.slots.add(types.LONGEST_TEXT), types.WHOLE))
+    return called(
+        function, signature.result, *values, most=signature.most, own_type=signature.own_type
     )
 
 
@@ -182,9 +192,7 @@ def _rounded(option: BoundOption, node: tree.Call, arguments: Sequence[Operand])
         raise _wrong_type(option, node, arguments[0].node, value, [types.DECIMAL])
     if value.type is types.WHOLE:
         return as_decimal(value)
-    return TypedValue(
-        nodes.Function(NAMED[node.name], (value.value,)), types.DECIMAL, value.nullable
-    )
+    return called(NAMED[node.name], types.DECIMAL, value)
 
 
 def _check_utc(option: BoundOption, node: tree.Call, argument: Operand) -> None:
@@ -258,12 +266,10 @@ def bind_cast(option: BoundOption, node: tree.Call, operand: Operand) -> TypedVa
     if value.type is target:
         return value
     if target is types.TEXT:
-        return TypedValue(
-            nodes.Function(_text_function(value), (value.value,)), types.TEXT, value.nullable
-        )
+        return called(_TEXT_FUNCTIONS.get(value.type, "text_of_text"), types.TEXT, value)
     if value.type is types.TEXT:
-        function = nodes.Function(_PARSE_FUNCTIONS[wanted], (value.value,))
-        return TypedValue(function, target, nullable=True, most=_most(wanted), own_type=wanted)
+        function = _PARSE_FUNCTIONS[wanted]
+        return called(function, target, value, nullable=True, most=_most(wanted), own_type=wanted)
     return TypedValue(nodes.Null(), target, nullable=True, own_type=wanted)
 
 
@@ -272,10 +278,8 @@ def bind_isof(option: BoundOption, node: tree.Call, operand: Operand) -> TypedVa
     wanted = _primitive_type(option, node.arguments[-1])
     value = option.value(operand)
     if value.type in (types.NULL, types.RECORD) or value.edm_type.edm_name != wanted.edm_name:
-        return TypedValue(nodes.Constant(value=False), types.BOOLEAN)
-    if value.nullable:
-        return TypedValue(nodes.Not(nodes.IsNull(value.value)), types.BOOLEAN)
-    return TypedValue(nodes.Constant(value=True), types.BOOLEAN)
+        return constant(value=False)
+    return boolean(nodes.Not(nodes.IsNull(value.value))) if value.nullable else constant(value=True)
 
 
 def _primitive_type(option: BoundOption, node: tree.Node) -> PrimitiveType:
@@ -297,37 +301,18 @@ def _primitive_type(option: BoundOption, node: tree.Node) -> PrimitiveType:
 
 def _cast_number(value: TypedValue, wanted: PrimitiveType) -> TypedValue:
     if wanted is DECIMAL:
-        if value.type is types.WHOLE:
-            return as_decimal(value)
-        if value.type is types.DECIMAL:
-            return value
-        return TypedValue(
-            nodes.Function("rounded_decimal", (value.value,)), types.DECIMAL, nullable=True
-        )
+        if value.type is types.WIDE_DECIMAL:
+            return called("rounded_decimal", types.DECIMAL, value, nullable=True)
+        return as_decimal(value)
     if value.type is types.WHOLE and (wanted is INT64 or value.most <= INT32.maximum + 1):
-        return TypedValue(
-            value.value, types.WHOLE, value.nullable, value.most, value.literal, wanted
-        )
+        return msgspec.structs.replace(value, own_type=wanted)
     name: FunctionName = "int64_of_decimal"
     if wanted is INT32:
         name = "int32_of_whole" if value.type is types.WHOLE else "int32_of_decimal"
-    function = nodes.Function(name, (value.value,))
-    return TypedValue(function, types.WHOLE, nullable=True, most=_most(wanted), own_type=wanted)
+    return called(name, types.WHOLE, value, nullable=True, most=_most(wanted), own_type=wanted)
 
 
 def _most(wanted: PrimitiveType) -> int:
     if wanted is INT32:
         return INT32.maximum + 1
     return MOST_WHOLE if wanted is INT64 else MOST_DECIMAL
-
-
-def _text_function(value: TypedValue) -> FunctionName:
-    if value.type in (types.DECIMAL, types.WIDE_DECIMAL):
-        return "text_of_decimal"
-    if value.type is types.WHOLE:
-        return "text_of_whole"
-    if value.type is types.BOOLEAN:
-        return "text_of_boolean"
-    if value.type is types.DURATION:
-        return "text_of_duration"
-    return "text_of_text"

@@ -5,7 +5,7 @@ share a statement. Nodes are immutable and hashable, and their types have been c
 is a Boolean value; null means "unknown", as in SQL.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -76,13 +76,6 @@ class OneOf(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     operand: "Value"
     items: tuple["Value", ...]
     nullable: bool = False
-
-
-class HasAttribute(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
-    """The record has an attribute of this name, with this value unless it is None."""
-
-    name: Slot
-    value: Slot | None
 
 
 class ContainsTerm(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
@@ -162,25 +155,10 @@ class CountOf(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     steps: tuple[Step, ...]
 
 
-Value = (
-    Constant
-    | Null
-    | Field
-    | Member
-    | Slot
-    | Function
-    | Comparison
-    | IsNull
-    | OneOf
-    | HasAttribute
-    | MatchesSearch
-    | Not
-    | Junction
-    | Choice
-    | Related
-    | Exists
-    | CountOf
-)
+Test = Constant | Comparison | IsNull | OneOf | MatchesSearch | Not | Junction | Exists
+"""The nodes whose value is Boolean."""
+
+Value = Test | Null | Field | Member | Slot | Function | Choice | Related | CountOf
 Condition = Value
 BoundSearch = ContainsTerm | CombinedSearch
 
@@ -219,17 +197,27 @@ def may_be_constant(node: Value) -> bool:
     return any(may_be_constant(each) for each in below if not isinstance(each, Slot | Field))
 
 
+def walk(node: Value) -> Iterator[Value]:
+    """Yield a node and all below it, also those about related records."""
+    pending = [node]
+    while pending:
+        each = pending.pop()
+        yield each
+        pending += parts(each)
+        if isinstance(each, Related):
+            pending.append(each.value)
+        elif isinstance(each, Exists) and each.condition is not None:
+            pending.append(each.condition)
+
+
 def _is_of_related(node: Value) -> bool:
-    if isinstance(node, Member | Related | Exists | CountOf):
-        return True
-    return any(map(_is_of_related, parts(node)))
+    return any(isinstance(each, Member | Related | Exists | CountOf) for each in walk(node))
 
 
 def reads_other_records(node: Value) -> bool:
     """Whether a value depends on other records than its own."""
-    if isinstance(node, HasAttribute | MatchesSearch | Related | Exists | CountOf):
-        return True
-    return any(reads_other_records(each) for each in parts(node))
+    others = MatchesSearch | Related | Exists | CountOf
+    return any(isinstance(each, others) for each in walk(node))
 
 
 T = TypeVar("T")
@@ -248,10 +236,6 @@ class Slots:
         """Append a value and return its slot."""
         self.values.append(value)
         return Slot(len(self.values) - 1, isinstance(value, int))
-
-    def add_list(self, values: Sequence[Stored]) -> tuple[Slot, ...]:
-        """Append the padded values of a list and return their slots."""
-        return tuple([self.add(value) for value in padded(values)])
 
 
 def padded(values: Sequence[T]) -> list[T]:

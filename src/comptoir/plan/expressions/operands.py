@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,7 +15,7 @@ from comptoir.errors.messages import quoted
 from comptoir.errors.refusal import Fact, Refusal, RefusalRow
 from comptoir.errors.table import INVALID_URL
 from comptoir.plan.expressions import nodes, types
-from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, wide_text
+from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, FunctionName, wide_text
 from comptoir.plan.read import Computed
 from comptoir.plan.target import Readable
 from comptoir.profiles.record import ODATA, FilterRules
@@ -58,7 +59,13 @@ _WIDE_LIMITS = (wide_text(LARGEST), wide_text(-LARGEST))
 # beyond every stored number, and within 64 bits, so that columns compare with it
 _BEYOND_DECIMALS = 4 * 10**PRECISION
 
-_BEYOND_DIGITS = len(str(MOST_WHOLE)) - 1
+_RANGES = {
+    types.WHOLE: (0, MOST_WHOLE + 1, -MOST_WHOLE - 1, MOST_WHOLE),
+    types.DECIMAL: (SCALE, 10 ** (PRECISION - SCALE), -_BEYOND_DECIMALS, _BEYOND_DECIMALS),
+    types.WIDE_DECIMAL: (WIDE_SCALE, 10**WHOLE_DIGITS, -LARGEST, LARGEST),
+}
+"""Of each type of numbers: the scale, the first number beyond it, and what stands for the numbers
+beyond it on either side."""
 
 _MIDNIGHT = "00:00:00.000Z"
 
@@ -92,6 +99,31 @@ class TypedValue(msgspec.Struct, frozen=True):
         return self.own_type or self.type.edm_type
 
 
+def called(
+    function: FunctionName,
+    result: types.ExpressionType,
+    *arguments: TypedValue,
+    nullable: bool = False,
+    most: int = MOST_DECIMAL,
+    literal: int | None = None,
+    own_type: PrimitiveType | None = None,
+) -> TypedValue:
+    """Return the value of a function; it may be null if an argument may be, or if `nullable`."""
+    value = nodes.Function(function, tuple([each.value for each in arguments]))
+    nullable = nullable or any(each.nullable for each in arguments)
+    return TypedValue(value, result, nullable, most, literal, own_type)
+
+
+def boolean(value: nodes.Value, *, nullable: bool = False) -> TypedValue:
+    """Return a condition with its type."""
+    return TypedValue(value, types.BOOLEAN, nullable)
+
+
+def constant(*, value: bool) -> TypedValue:
+    """Return a condition that is always true, or never."""
+    return boolean(nodes.Constant(value))
+
+
 def typed_property(value: nodes.Value, edm_type: PrimitiveType, *, nullable: bool) -> TypedValue:
     """Return the value of a property with its type and bound."""
     expression_type = types.type_of(edm_type)
@@ -109,14 +141,11 @@ class LiteralValue(msgspec.Struct, frozen=True):
     exact: bool = True
 
 
-class Operand:
+class Operand(NamedTuple):
     """A node and its value, which is None for a literal whose type depends on the other operand."""
 
-    __slots__ = ("node", "typed")
-
-    def __init__(self, node: tree.Node, typed: TypedValue | None) -> None:
-        self.node = node
-        self.typed = typed
+    node: tree.Node
+    typed: TypedValue | None
 
 
 class BoundOption:
@@ -180,7 +209,7 @@ class BoundOption:
         if wanted is types.NULL:
             return TypedValue(nodes.Null(), types.NULL, nullable=True)
         if wanted is types.BOOLEAN:
-            return TypedValue(nodes.Constant(node.text == "true"), types.BOOLEAN)
+            return constant(value=node.text == "true")
         if wanted is types.DECIMAL and not self.literal(node, types.DECIMAL).exact:
             wanted = types.WIDE_DECIMAL
         literal = self.literal(node, wanted)
@@ -300,37 +329,15 @@ def _number_value(text: str, wanted: types.ExpressionType) -> LiteralValue:
         raise EdmError(rows.LONG_EXPONENT) from None
     if number.is_nan():
         return LiteralValue(None)
-    if wanted is types.WHOLE and number.is_finite() and number.adjusted() >= _BEYOND_DIGITS:
-        return _beyond_64_bits(number)
-    if wanted is types.WIDE_DECIMAL:
-        value = _scaled(number, WIDE_SCALE, len(text), WHOLE_DIGITS - 1)
-        if value.stored is None:
-            return value
-        units = max(-LARGEST, min(LARGEST, int(value.stored)))
-        return LiteralValue(wide_text(units), value.exact)
-    scale = SCALE if wanted is types.DECIMAL else 0
-    return _scaled(number, scale, len(text), PRECISION - scale - 1)
-
-
-def _beyond_64_bits(number: Decimal) -> LiteralValue:
-    if number.adjusted() == _BEYOND_DIGITS and abs(number) <= MOST_WHOLE:
-        below = int(number.to_integral_value(ROUND_FLOOR))
-        return LiteralValue(below, exact=below == number)
-    return LiteralValue(MOST_WHOLE if number > 0 else -MOST_WHOLE - 1, exact=False)
-
-
-def _scaled(number: Decimal, scale: int, digits: int, most: int) -> LiteralValue:
-    """A number in units of 10**-scale; `most` is the exponent of its first digit at most."""
-    if not number:
-        return LiteralValue(0)
-    if number.is_infinite() or number.adjusted() > most:
-        if not scale:
-            return LiteralValue(MOST_WHOLE if number > 0 else -MOST_WHOLE - 1, exact=False)
-        beyond = LARGEST if scale == WIDE_SCALE else _BEYOND_DECIMALS
-        return LiteralValue(beyond if number > 0 else -beyond)
-    if number.adjusted() < -40:
-        return LiteralValue(0 if number > 0 else -1, exact=False)
-    # with as many digits as the text has, so that none is rounded
-    scaled = number.scaleb(scale, Context(prec=digits))
-    below = int(scaled.to_integral_value(rounding=ROUND_FLOOR))
-    return LiteralValue(below, exact=below == scaled)
+    scale, limit, lowest, highest = _RANGES[wanted]
+    if number.copy_abs() >= limit:
+        # a whole number that is compared with this one may be as large
+        units, is_exact = lowest if number < 0 else highest, wanted is not types.WHOLE
+    elif number and number.adjusted() < -40:
+        units, is_exact = 0 if number > 0 else -1, False
+    else:
+        # with as many digits as the text has, so that none is rounded
+        scaled = number.scaleb(scale, Context(prec=len(text)))
+        units = int(scaled.to_integral_value(rounding=ROUND_FLOOR))
+        is_exact = units == scaled
+    return LiteralValue(wide_text(units) if wanted is types.WIDE_DECIMAL else units, is_exact)

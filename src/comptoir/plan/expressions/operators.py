@@ -6,6 +6,7 @@ database computes it itself.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -18,6 +19,9 @@ from comptoir.plan.expressions.operands import (
     BoundOption,
     Operand,
     TypedValue,
+    boolean,
+    called,
+    constant,
     described,
     duration_operand,
     name_of,
@@ -83,9 +87,7 @@ def bind_arithmetic(
             right=name_of(right.node),
         )
     name, result = found
-    return TypedValue(
-        nodes.Function(name, (first.value, second.value)), result, first.nullable or second.nullable
-    )
+    return called(name, result, first, second)
 
 
 def bind_negation(option: BoundOption, node: tree.Unary, operand: Operand) -> TypedValue:
@@ -97,32 +99,27 @@ def bind_negation(option: BoundOption, node: tree.Unary, operand: Operand) -> Ty
         shown = described(operand.node)
         raise option.refuse(rows.NO_NEGATIVE, node, node=shown, type=typed.type.expected)
     name: FunctionName = "negate_wide" if typed.type is types.WIDE_DECIMAL else "negate"
-    return TypedValue(nodes.Function(name, (typed.value,)), typed.type, typed.nullable, typed.most)
+    return called(name, typed.type, typed, most=typed.most)
 
 
 def compute(operator: str, left: TypedValue, right: TypedValue) -> TypedValue:
     """Return the result of an operation on two numbers."""
-    nullable = left.nullable or right.nullable
     if operator == "divby":
         left, right, operator = as_decimal(left), as_decimal(right), "div"
-    if left.type is types.WHOLE and right.type is types.WHOLE:
-        return _whole(operator, left, right, nullable=nullable)
-    if operator == "mul" and types.WIDE_DECIMAL not in (left.type, right.type):
+    both = {left.type, right.type}
+    if both == {types.WHOLE}:
+        return _sized(operator, "whole", left, right)
+    if operator == "mul" and types.WIDE_DECIMAL not in both:
         if left.type is types.WHOLE:
             left, right = right, left
         if right.type is types.WHOLE:
-            return _decimal("mul", left, right, nullable=nullable)
+            return _sized("mul", "decimal", left, right)
+    left, right = as_decimal(left), as_decimal(right)
     if operator == "div":
-        left, right = as_decimal(left), as_decimal(right)
-        return TypedValue(
-            nodes.Function("div_decimal", (left.value, right.value)), types.DECIMAL, nullable
-        )
-    if operator == "mul" or types.WIDE_DECIMAL in (left.type, right.type):
-        values = (as_decimal(left).value, as_decimal(right).value)
-        return TypedValue(
-            nodes.Function(NAMED[f"{operator}_wide"], values), types.WIDE_DECIMAL, nullable
-        )
-    return _decimal(operator, as_decimal(left), as_decimal(right), nullable=nullable)
+        return called("div_decimal", types.DECIMAL, left, right)
+    if operator == "mul" or types.WIDE_DECIMAL in both:
+        return called(NAMED[f"{operator}_wide"], types.WIDE_DECIMAL, left, right)
+    return _sized(operator, "decimal", left, right)
 
 
 def as_decimal(typed: TypedValue) -> TypedValue:
@@ -133,74 +130,54 @@ def as_decimal(typed: TypedValue) -> TypedValue:
     name: FunctionName = "scale" if fits else "scale_checked"
     most = min(typed.most * UNIT, MOST_DECIMAL)
     literal = None if typed.literal is None or not fits else typed.literal * UNIT
-    return TypedValue(
-        nodes.Function(name, (typed.value,)), types.DECIMAL, typed.nullable, most, literal
-    )
+    return called(name, types.DECIMAL, typed, most=most, literal=literal)
 
 
 def within_decimals(typed: TypedValue) -> TypedValue:
     """Bound a whole number to the range of Decimals; it compares with each Decimal as before."""
     if typed.type is not types.WHOLE or typed.most <= _LARGEST_SCALED:
         return typed
-    return TypedValue(
-        nodes.Function("bounded", (typed.value,)), types.WHOLE, typed.nullable, _LARGEST_SCALED
-    )
+    return called("bounded", types.WHOLE, typed, most=_LARGEST_SCALED)
 
 
 def as_wide(typed: TypedValue) -> TypedValue:
     """Convert a number to a wide decimal."""
     if typed.type is types.WIDE_DECIMAL:
         return typed
-    return TypedValue(
-        nodes.Function("widen", (as_decimal(typed).value,)), types.WIDE_DECIMAL, typed.nullable
-    )
+    return called("widen", types.WIDE_DECIMAL, as_decimal(typed))
 
 
 def as_narrow(typed: TypedValue) -> TypedValue:
     """Convert a wide decimal to a Decimal; the statement fails if it has too many digits."""
     if typed.type is not types.WIDE_DECIMAL:
         return typed
-    return TypedValue(nodes.Function("narrow", (typed.value,)), types.DECIMAL, typed.nullable)
+    return called("narrow", types.DECIMAL, typed)
 
 
-def _whole(operator: str, left: TypedValue, right: TypedValue, *, nullable: bool) -> TypedValue:
+def _sized(
+    operator: str, form: Literal["whole", "decimal"], left: TypedValue, right: TypedValue
+) -> TypedValue:
+    """An operation that the database computes itself if the result certainly fits."""
+    is_whole = form == "whole"
+    limit, result = (MOST_WHOLE, types.WHOLE) if is_whole else (MOST_DECIMAL, types.DECIMAL)
     most = _SIZES[operator](left.most, right.most)
-    fits = most <= MOST_WHOLE
-    if operator in ("div", "mod"):
-        fits = bool(right.literal)
-    name = NAMED[f"{operator}_{'native' if fits else 'whole'}"]
-    values = (left.value, right.value)
-    return TypedValue(nodes.Function(name, values), types.WHOLE, nullable, min(most, MOST_WHOLE))
-
-
-def _decimal(operator: str, left: TypedValue, right: TypedValue, *, nullable: bool) -> TypedValue:
-    most = _SIZES[operator](left.most, right.most)
-    fits = most <= MOST_DECIMAL
-    if operator == "mod":
-        fits = bool(right.literal)
-    name = NAMED[f"{operator}_{'native' if fits else 'decimal'}"]
-    values = (left.value, right.value)
-    return TypedValue(
-        nodes.Function(name, values), types.DECIMAL, nullable, min(most, MOST_DECIMAL)
-    )
+    fits = bool(right.literal) if operator in ("div", "mod") else most <= limit
+    name = NAMED[f"{operator}_{'native' if fits else form}"]
+    return called(name, result, left, right, most=min(most, limit))
 
 
 def _scaled_duration(operator: str, left: TypedValue, right: TypedValue) -> TypedValue | None:
     """A duration multiplied or divided by a number; None for other operands."""
-    nullable = left.nullable or right.nullable
     if operator == "mul" and right.type is types.DURATION:
         left, right = right, left
     if left.type is not types.DURATION or right.type not in types.NUMBERS:
         return None
-    values: tuple[nodes.Value, ...] = (left.value, as_decimal(right).value)
+    right = as_decimal(right)
     if operator == "mul":
-        return TypedValue(
-            nodes.Function("narrow", (nodes.Function("mul_wide", values),)),
-            types.DURATION,
-            nullable,
-        )
+        product = called("mul_wide", types.WIDE_DECIMAL, left, right)
+        return called("narrow", types.DURATION, product)
     if operator in ("div", "divby"):
-        return TypedValue(nodes.Function("div_decimal", values), types.DURATION, nullable)
+        return called("div_decimal", types.DURATION, left, right)
     return None
 
 
@@ -261,8 +238,8 @@ def _compared(
     comparison = nodes.Comparison(operator, first.value, second.value, nullable)
     if operator in ("le", "ge") and first.nullable and second.nullable:
         both = nodes.Junction("and", (nodes.IsNull(first.value), nodes.IsNull(second.value)))
-        return TypedValue(nodes.Junction("or", (comparison, both)), types.BOOLEAN)
-    return TypedValue(comparison, types.BOOLEAN)
+        return boolean(nodes.Junction("or", (comparison, both)))
+    return boolean(comparison)
 
 
 def _folded(option: BoundOption, typed: TypedValue) -> TypedValue:
@@ -310,8 +287,8 @@ def bind_list(
                 literal = option.literal(each.node, value.type, value.own_type)
                 if literal.stored is not None and literal.exact:
                     literals |= dict.fromkeys(_spellings(value, literal.stored))
-    slots = option.slots.add_list(list(literals)) if literals else ()
-    values: list[nodes.Value] = [_as_code(option, "eq", value, each) for each in slots]
+    listed = nodes.padded(list(literals)) if literals else ()
+    values = [_as_code(option, "eq", value, option.slots.add(each)) for each in listed]
     nullable = value.nullable
     for each in computed:
         _, item = common_type(option, node, left, each, computes=False)
@@ -328,9 +305,10 @@ def bind_list(
         if is_null != nodes.Constant(value=False):
             conditions.append(is_null)
     if not conditions:
-        return TypedValue(nodes.Constant(value=False), types.BOOLEAN)
-    condition = conditions[0] if len(conditions) == 1 else nodes.Junction("or", tuple(conditions))
-    return TypedValue(condition, types.BOOLEAN)
+        return constant(value=False)
+    return boolean(
+        conditions[0] if len(conditions) == 1 else nodes.Junction("or", tuple(conditions))
+    )
 
 
 def _list_operand(option: BoundOption, left: Operand, computed: Sequence[Operand]) -> TypedValue:
@@ -396,9 +374,9 @@ def _with_null(option: BoundOption, operator: str, operand: Operand) -> TypedVal
         return _with_blank(option, operator, typed)
     if typed.type is types.NULL or not typed.nullable or operator in ("lt", "gt"):
         is_true = operator in _EQUAL if typed.type is types.NULL else operator == "ne"
-        return TypedValue(nodes.Constant(is_true), types.BOOLEAN)
+        return constant(value=is_true)
     is_null = nodes.IsNull(typed.value)
-    return TypedValue(nodes.Not(is_null) if operator == "ne" else is_null, types.BOOLEAN)
+    return boolean(nodes.Not(is_null) if operator == "ne" else is_null)
 
 
 def _has_blank(operand: Operand) -> bool:
@@ -413,7 +391,7 @@ def _with_blank(option: BoundOption, operator: str, typed: TypedValue) -> TypedV
     is_blank = _equality(option, typed, typed.edm_type.default)
     if typed.nullable:
         is_blank = nodes.Junction("or", (nodes.IsNull(typed.value), is_blank))
-    return TypedValue(negated(is_blank) if operator == "ne" else is_blank, types.BOOLEAN)
+    return boolean(negated(is_blank) if operator == "ne" else is_blank)
 
 
 def _equality(option: BoundOption, typed: TypedValue, stored: Stored) -> nodes.Value:
@@ -441,21 +419,15 @@ def _with_literal(
     if value.type is types.BOOLEAN:
         is_true = node.text == "true"
         if value.nullable or operator not in ("eq", "ne"):
-            return _compared(
-                option, operator, value, TypedValue(nodes.Constant(is_true), types.BOOLEAN)
-            )
-        if is_true == (operator == "eq"):
-            return value
-        return TypedValue(negated(value.value), types.BOOLEAN)
-    if literal.stored is None:
-        return TypedValue(nodes.Constant(operator == "ne"), types.BOOLEAN)
+            return _compared(option, operator, value, constant(value=is_true))
+        return value if is_true == (operator == "eq") else boolean(negated(value.value))
+    if literal.stored is None or (not literal.exact and operator in ("eq", "ne")):
+        return constant(value=operator == "ne")
     if not literal.exact:
-        if operator in ("eq", "ne"):
-            return TypedValue(nodes.Constant(operator == "ne"), types.BOOLEAN)
         operator = "le" if operator in ("lt", "le") else "gt"
     if operator in ("eq", "ne") and len(_spellings(value, literal.stored)) > 1:
         is_equal = _equality(option, value, literal.stored)
-        return TypedValue(is_equal if operator == "eq" else negated(is_equal), types.BOOLEAN)
+        return boolean(is_equal if operator == "eq" else negated(is_equal))
     sent = _as_code(option, operator, value, option.slots.add(literal.stored))
     return _compared(option, operator, value, TypedValue(sent, value.type))
 

@@ -8,8 +8,8 @@ because databases fold differently.
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 
 import msgspec
 
@@ -70,30 +70,19 @@ _SEARCH_FUNCTIONS: frozenset[FunctionName] = frozenset(
 OTHER_LENGTH = 40.0
 """The most characters of a value of any type but text, when it is written as text."""
 
-NONE_KNOWN: Mapping[str, float] = MappingProxyType({})
 
-
+@dataclass(slots=True)
 class Lengths:
     """Bounds the texts of the expressions of one query option, whose slots have these values.
 
     `known` are the bounds of further names.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        option: str,
-        values: Sequence[Stored],
-        computed: Computed = (),
-        known: Mapping[str, float] = NONE_KNOWN,
-    ) -> None:
-        self._model = model
-        self._option = option
-        self._values = values
-        self._computed = {each.name: each for each in computed}
-        self._properties = _lengths(model)
-        self._known = known
-        self._compared = 0.0
+    model: Model
+    option: str
+    values: Sequence[Stored]
+    known: Mapping[str, float]
+    _compared: float = 0.0
 
     def longest(self, node: nodes.Value, position: int) -> float:
         """Return the most characters of a value when it is written as text; may be infinite.
@@ -102,16 +91,12 @@ class Lengths:
         texts within long texts.
         """
         match node:
-            case nodes.Field() if node.name in self._computed:
-                computed = self._computed[node.name]
-                inner = Lengths(self._model, self._option, computed.values)
-                return inner.longest(computed.value, position)
-            case nodes.Field() if node.name in self._known:
-                return self._known[node.name]
+            case nodes.Field() if node.name in self.known:
+                return self.known[node.name]
             case nodes.Field() | nodes.Member():
-                return self._properties.get(node.name, OTHER_LENGTH)
+                return _lengths(self.model).get(node.name, OTHER_LENGTH)
             case nodes.Slot():
-                return float(len(str(self._values[node.number])))
+                return float(len(str(self.values[node.number])))
             case nodes.Related():
                 return self.longest(node.value, position)
             case nodes.Exists():
@@ -119,13 +104,9 @@ class Lengths:
                     self.longest(node.condition, position)
                 return OTHER_LENGTH
         below = [self.longest(each, position) for each in nodes.parts(node)]
-        if isinstance(node, nodes.Choice):
-            return max(below)
-        return (
-            self._of_function(node, below, position)
-            if isinstance(node, nodes.Function)
-            else OTHER_LENGTH
-        )
+        if isinstance(node, nodes.Function):
+            return self._of_function(node, below, position)
+        return max(below) if isinstance(node, nodes.Choice) else OTHER_LENGTH
 
     def _of_function(self, node: nodes.Function, below: Sequence[float], position: int) -> float:
         length = sum(below)
@@ -134,16 +115,16 @@ class Lengths:
             self._compared += text * part
             if self._compared > MOST_COMPARED:
                 construct = "A search for long texts within long texts"
-                raise rows.NOT_SUPPORTED(self._option, position, construct=construct)
+                raise rows.NOT_SUPPORTED(self.option, position, construct=construct)
         if node.name == "substring_literal":
             counts = [
-                self._values[each.number]
+                self.values[each.number]
                 for each in node.arguments[2:]
                 if isinstance(each, nodes.Slot)
             ]
             length = min([below[0], *map(float, counts)])
         if node.name == "concat" and length > MOST_CHARACTERS:
-            raise too_long(self._option, position)
+            raise too_long(self.option, position)
         return length
 
 
@@ -190,7 +171,7 @@ def bind_filter(binding: BindingContext, text: str) -> Where:
     names = computed_names(binding.computed)
     binder = Binder(binding, FILTER, names)
     condition = bind_condition(binder, node, binding.entity_set.pair_filter, FILTER)
-    Lengths(binding.model, FILTER, binder.slots.values, binding.computed).longest(condition, 0)
+    Lengths(binding.model, FILTER, binder.slots.values, _known(binding)).longest(condition, 0)
     # errors come first, also those of a filter that is ignored
     if not _is_evaluated(node, binding.dialect, FILTER):
         return EVERYTHING
@@ -205,7 +186,7 @@ def bind_condition(
         return binder.condition(node).value
     pairs = _PairBinder(pair_filter, option)
     conditions: list[nodes.Value] = [binder.condition(other).value for other in pairs.split(node)]
-    conditions += pairs.bind(binder.slots)
+    conditions += pairs.bind(binder)
     return conditions[0] if len(conditions) == 1 else nodes.Junction("and", tuple(conditions))
 
 
@@ -217,7 +198,7 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
     either direction. A repeated key is left out. Raises `Refusal` (400; 501 for what is not
     supported).
     """
-    model, entity_set = binding.model, binding.entity_set
+    entity_set = binding.entity_set
     characters = 0.0
     names = computed_names(binding.computed)
     keys: dict[object, OrderKey] = {}
@@ -244,7 +225,7 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
             slots += values
         key = order_key(name, typed, descending=item.descending)
         keys[value, values] = key
-        lengths = Lengths(model, ORDERBY, values, binding.computed)
+        lengths = Lengths(binding.model, ORDERBY, values, _known(binding))
         longest = lengths.longest(value, item.position)
         characters += longest if key.text else 0
         if characters > MOST_CHARACTERS:
@@ -272,14 +253,15 @@ def bind_compute(binding: BindingContext, text: str) -> Computed:
         node = binding.resolve_aliases(item.expression, text)
         binder = Binder(binding, COMPUTE)
         typed = computed_value(binder, node, COMPUTE)
-        lengths = Lengths(binding.model, COMPUTE, binder.slots.values)
+        lengths = Lengths(binding.model, COMPUTE, binder.slots.values, {})
         longest = lengths.longest(typed.value, node.position)
         together += longest
         if longest > MOST_CHARACTERS or together > MOST_COMPUTED:
             raise too_long(COMPUTE, node.position)
+        values = tuple(binder.slots.values)
         computed.append(
             ComputedProperty(
-                item.alias, typed.edm_type, typed.nullable, typed.value, tuple(binder.slots.values)
+                item.alias, typed.edm_type, typed.nullable, typed.value, longest, values
             )
         )
     return tuple(computed)
@@ -310,6 +292,10 @@ def order_key(name: str, typed: TypedValue, *, descending: bool = False) -> Orde
     """Return the key that sorts by a bound value of this name."""
     is_text = typed.type is types.WIDE_DECIMAL or isinstance(typed.edm_type.default, str)
     return OrderKey(name, is_text, descending, typed.nullable)
+
+
+def _known(binding: BindingContext) -> Mapping[str, float]:
+    return {each.name: each.longest for each in binding.computed}
 
 
 def computed_names(computed: Computed) -> Mapping[str, TypedValue]:
@@ -348,7 +334,7 @@ class _PairBinder:
         self._pairs = pairs
         self._option = option
         self._name = re.compile(f"({pairs.name}|{pairs.value})(\\d+)", re.ASCII)
-        self._literals: dict[str, tree.Literal] = {}
+        self._literals: dict[str, dict[int, tree.Literal]] = {pairs.name: {}, pairs.value: {}}
 
     def split(self, node: tree.Node) -> list[tree.Node]:
         """Take the pairs out of a top-level chain of `and`, and return the other conditions.
@@ -366,29 +352,25 @@ class _PairBinder:
                 others.append(current)
         for other in others:
             for each, _ in tree.walk(other):
-                if isinstance(each, tree.Path) and self._is_pair(each):
+                if isinstance(each, tree.Path) and self._pair(each):
                     raise self._only_eq(each)
         return others
 
-    def bind(self, slots: nodes.Slots) -> list[nodes.Condition]:
+    def bind(self, binder: Binder) -> list[nodes.Condition]:
         """Return the conditions of the pairs; raises `Refusal` (400) for a value without a name."""
         pairs = self._pairs
+        names, values = self._literals[pairs.name], self._literals[pairs.value]
         conditions: list[nodes.Condition] = []
-        for name, literal in self._literals.items():
-            number = name.removeprefix(pairs.name)
-            if name == f"{pairs.value}{number}" or not number.isdigit():
-                continue
-            value = self._literals.get(f"{pairs.value}{number}")
-            name_slot = slots.add(literal.text)
-            value_slot = None if value is None else slots.add(value.text)
-            conditions.append(nodes.HasAttribute(name_slot, value_slot))
-        for name, literal in self._literals.items():
-            number = name.removeprefix(pairs.value)
-            partner = f"{pairs.name}{number}"
-            if number.isdigit() and partner not in self._literals:
-                raise rows.PAIR_INCOMPLETE(
-                    self._option, literal.position, name=name, partner=partner
-                )
+        for number, literal in names.items():
+            wanted = {pairs.carrier_name: literal.text}
+            if number in values:
+                wanted[pairs.carrier_value] = values[number].text
+            conditions.append(binder.pair(pairs, wanted))
+        for number, literal in values.items():
+            if number not in names:
+                name, partner = f"{pairs.value}{number}", f"{pairs.name}{number}"
+                position = literal.position
+                raise rows.PAIR_INCOMPLETE(self._option, position, name=name, partner=partner)
         return conditions
 
     def _take(self, node: tree.Node) -> bool:
@@ -397,25 +379,27 @@ class _PairBinder:
         sides = (node.left, node.right)
         path = next((each for each in sides if isinstance(each, tree.Path)), None)
         literal = next((each for each in sides if isinstance(each, tree.Literal)), None)
-        if path is None or not self._is_pair(path):
+        pair = None if path is None else self._pair(path)
+        if path is None or pair is None:
             return False
-        name = path.segments[0]
         if node.operator != "eq" or literal is None or literal.type != "string":
             raise self._only_eq(path)
-        if name in self._literals:
-            raise rows.PAIR_TWICE(self._option, path.position, name=name)
-        self._literals[name] = literal
+        kind, number = pair
+        if number in self._literals[kind]:
+            raise rows.PAIR_TWICE(self._option, path.position, name=path.segments[0])
+        self._literals[kind][number] = literal
         return True
 
-    def _is_pair(self, path: tree.Path) -> bool:
+    def _pair(self, path: tree.Path) -> tuple[str, int] | None:
+        """The name before the number of a filter-only property, and the number."""
         match = self._name.fullmatch(path.segments[0])
         if match is None or len(path.segments) > 1:
-            return False
+            return None
         digits = match[2]
         if digits.startswith("0") or len(digits) > 3 or int(digits) > self._pairs.count:
             name, count = path.segments[0], self._pairs.count
             raise rows.PAIR_NUMBER(self._option, path.position, name=name, count=count)
-        return True
+        return match[1], int(digits)
 
     def _only_eq(self, path: tree.Path) -> Refusal:
         name = path.segments[0]

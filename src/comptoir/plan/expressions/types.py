@@ -5,8 +5,8 @@ digits after the decimal point: it is a wide decimal, exact within the expressio
 is a text without a decimal point that sorts by value: the number in units of 10**-30, plus the
 limit `LARGEST` so that none is negative, with leading zeros up to a fixed length.
 
-The plan calls functions by their names. Each dialect has a table from the names to its SQL
-(`sql/dialects/*/functions.py`), and mypy checks the names everywhere.
+The plan calls functions by their names. A table has their SQL in each dialect
+(`sql/dialects/functions.py`), and mypy checks the names everywhere.
 """
 
 from collections.abc import Mapping
@@ -34,6 +34,9 @@ FINER: int = 10 ** (WIDE_SCALE - SCALE)
 """Units of a wide decimal in one unit of a stored Decimal."""
 
 _WIDE_LENGTH = len(str(2 * LARGEST))
+
+LONGEST_TEXT = 2**30
+"""A number of characters that is larger than the length of any text."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -109,49 +112,35 @@ def wide_units(text: str) -> int:
     return int(text) - LARGEST
 
 
-TextFunction: TypeAlias = Literal[
-    "concat", "contains", "contains_literal", "endswith", "endswith_literal", "indexof",
-    "indexof_literal", "length", "matchespattern", "startswith", "startswith_literal", "substring",
-    "substring_literal", "tolower", "toupper", "trim",
-]  # fmt: skip
-"""A name with `_literal` is a variant for literal operands, which a database computes faster."""
-
-TimeFunction: TypeAlias = Literal[
-    "date", "day", "fractionalseconds", "fractionalseconds_of_time", "hour", "hour_of_time",
-    "minute", "minute_of_time", "month", "second", "second_of_time", "time", "totaloffsetminutes",
-    "totalseconds", "year", "add_date", "add_datetime", "between_dates", "between_datetimes",
-    "sub_date", "sub_datetime",
-]  # fmt: skip
-
-NumberFunction: TypeAlias = Literal[
-    "ceiling", "floor", "round", "add_decimal", "add_native", "add_whole", "add_wide", "bounded",
-    "div_decimal", "div_native", "div_whole", "mod_decimal", "mod_native", "mod_whole", "mod_wide",
-    "mul_decimal", "mul_native", "mul_whole", "mul_wide", "narrow", "negate", "negate_wide",
-    "scale", "scale_checked", "sub_decimal", "sub_native", "sub_whole", "sub_wide", "widen",
-]  # fmt: skip
-"""`native` is the database's own arithmetic, for operands whose result is known to fit."""
-
-CastFunction: TypeAlias = Literal[
-    "boolean_of_text", "date_of_text", "datetime_of_text", "decimal_of_text", "duration_of_text",
-    "guid_of_text", "int32_of_decimal", "int32_of_text", "int32_of_whole", "int64_of_decimal",
-    "int64_of_text", "rounded_decimal", "text_of_boolean", "text_of_decimal", "text_of_duration",
-    "text_of_text", "text_of_whole", "time_of_text",
-]  # fmt: skip
-
 AggregateFunction: TypeAlias = Literal[
     "average_decimal", "average_whole", "average_wide", "count", "countdistinct", "max", "max_wide",
     "min", "min_wide", "sum_decimal", "sum_whole", "sum_wide",
 ]  # fmt: skip
 
-StatementFunction: TypeAlias = Literal[
-    "as_number", "tied_to_row", "fold", "unindexed", "null_as_value"
-]
-"""Functions of statements, which a plan does not call."""
-
 FunctionName: TypeAlias = Literal[
-    TextFunction, TimeFunction, NumberFunction, CastFunction, AggregateFunction, StatementFunction
-]
-
+    AggregateFunction,
+    # of texts: with `_literal`, for literal operands, which a database computes faster
+    "concat", "contains", "contains_literal", "endswith", "endswith_literal", "indexof",
+    "indexof_literal", "length", "matchespattern", "startswith", "startswith_literal", "substring",
+    "substring_literal", "tolower", "toupper", "trim",
+    # of times
+    "date", "day", "fractionalseconds", "fractionalseconds_of_time", "hour", "hour_of_time",
+    "minute", "minute_of_time", "month", "second", "second_of_time", "time", "totaloffsetminutes",
+    "totalseconds", "year", "add_date", "add_datetime", "between_dates", "between_datetimes",
+    "sub_date", "sub_datetime",
+    # of numbers: `native` is the database's own arithmetic, where the result is known to fit
+    "ceiling", "floor", "round", "add_decimal", "add_native", "add_whole", "add_wide", "bounded",
+    "div_decimal", "div_native", "div_whole", "mod_decimal", "mod_native", "mod_whole", "mod_wide",
+    "mul_decimal", "mul_native", "mul_whole", "mul_wide", "narrow", "negate", "negate_wide",
+    "scale", "scale_checked", "sub_decimal", "sub_native", "sub_whole", "sub_wide", "widen",
+    # casts
+    "boolean_of_text", "date_of_text", "datetime_of_text", "decimal_of_text", "duration_of_text",
+    "guid_of_text", "int32_of_decimal", "int32_of_text", "int32_of_whole", "int64_of_decimal",
+    "int64_of_text", "rounded_decimal", "text_of_boolean", "text_of_decimal", "text_of_duration",
+    "text_of_text", "text_of_whole", "time_of_text",
+    # of statements: a plan does not call them
+    "as_number", "tied_to_row", "fold", "unindexed", "null_as_value",
+]  # fmt: skip
 
 NAMED: Mapping[str, FunctionName] = {name: name for name in get_args(FunctionName)}
 """The functions by name, for names that are composed of an operator and a type."""

@@ -14,9 +14,13 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.plan.read import Row
-from comptoir.sql.dialects.sqlite.functions import REGISTERED, REGISTERED_AGGREGATES
-from comptoir.sql.dialects.sqlite.routines import Computing, WideTotal
-from comptoir.sql.prepared import ManyQueries, Statement, Steps
+from comptoir.sql.dialects.sqlite.routines import (
+    REGISTERED,
+    REGISTERED_AGGREGATES,
+    Computing,
+    WideTotal,
+)
+from comptoir.sql.prepared import PREFIX, ManyQueries, Statement, Steps
 from comptoir.store.refusals import database_failed, log_database_error
 from comptoir.store.store import characters
 from comptoir.store.urls import SQLITE, is_postgres, redacted
@@ -230,15 +234,14 @@ class Connection(sqlite3.Connection):
 def register(connection: Connection) -> None:
     """Register the functions of the dialect with a connection."""
     errors, limit = connection.errors, connection.limit = RoutineErrors(), StatementLimit()
-    for name, routine in REGISTERED.items():
+    for name, compute in REGISTERED.items():
+        guarded = errors.guarded(compute, limit)
         # SQLite computes a deterministic function once for constant arguments
-        connection.create_function(
-            name, routine.arity, errors.guarded(routine.compute, limit), deterministic=True
-        )
+        connection.create_function(f"{PREFIX}{name}", -1, guarded, deterministic=True)
     for name, result in REGISTERED_AGGREGATES.items():
         total = partial(_WideTotal, errors, limit, result)
         # the driver accepts more than the integers that its type declares
-        connection.create_aggregate(name, 1, total)  # type: ignore[arg-type]
+        connection.create_aggregate(f"{PREFIX}{name}", 1, total)  # type: ignore[arg-type]
 
 
 def database_path(url: str) -> Path:

@@ -15,8 +15,8 @@ from typing_extensions import override
 
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import Slot
-from comptoir.sql.dialects import BulkStatements, Dialect, TextIndex
-from comptoir.sql.dialects.postgresql.functions import FUNCTIONS
+from comptoir.sql.dialects import Dialect
+from comptoir.sql.dialects.functions import POSTGRESQL_FUNCTIONS
 from comptoir.sql.prepared import (
     BulkQuery,
     Prepared,
@@ -30,13 +30,15 @@ from comptoir.sql.prepared import (
 from comptoir.sql.tables import COMPANY, of_company
 
 
-class PgTrgmIndex(TextIndex):
-    """Implements `TextIndex` by trigrams (extension pg_trgm), which the database maintains itself.
+class PostgresDialect(Dialect):
+    """PostgreSQL, with a text index of trigrams (extension pg_trgm), which it maintains itself.
 
     The index serves `LIKE`, which compares the texts themselves. Without the extension, searches
-    scan the documents and find the same.
+    scan the documents and find the same. Bulk statements bind arrays.
     """
 
+    compiler: Compiler = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
+    functions = POSTGRESQL_FUNCTIONS
     # routines fold the texts, and `migrate` drops the documents when it changes the routines
     folding = "routines"
     spans_companies = False
@@ -56,13 +58,6 @@ class PgTrgmIndex(TextIndex):
         pattern: sa.ColumnElement[str] = sa.func.comptoir_likeness(slot_of(term))
         return text.like(pattern)
 
-
-class PostgresBulkStatements(BulkStatements):
-    """Implements `BulkStatements` with arrays."""
-
-    def __init__(self, compiler: Compiler) -> None:
-        self._compiler = compiler
-
     @override
     def update(self, table: sa.Table, key: str, names: Sequence[str], row: Prepared) -> Prepared:
         staged = _rows("staged", {name: table.c[name] for name in (key, *names)})
@@ -71,7 +66,7 @@ class PostgresBulkStatements(BulkStatements):
             .where(of_company(table), table.c[key] == staged.c[key])
             .values({table.c[name]: staged.c[name] for name in names})
         )
-        prepared = prepare(statement, self._compiler, (COMPANY, key, *names))
+        prepared = prepare(statement, self.compiler, (COMPANY, key, *names))
         sources = tuple([row.order.index(each) for each in prepared.order])
         shared, found_by = prepared.order.index(0), prepared.order.index(1)
         staging = BulkQuery(prepared.text, sources, shared, found_by, prepared.conversions)
@@ -90,7 +85,7 @@ class PostgresBulkStatements(BulkStatements):
             .lateral("found")
         )
         statement = sa.select(*matching.c).select_from(wanted.join(matching, sa.true()))
-        return prepare(statement, self._compiler, (COMPANY, *names))
+        return prepare(statement, self.compiler, (COMPANY, *names))
 
     @override
     def lookup_values(
@@ -148,6 +143,4 @@ def _of_rows(values: Value) -> Sequence[str | int | bytes | None]:
     return values
 
 
-_compiler = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
-
-POSTGRESQL = Dialect(_compiler, FUNCTIONS, PgTrgmIndex(), PostgresBulkStatements(_compiler))
+POSTGRESQL = PostgresDialect()

@@ -14,8 +14,8 @@ from typing_extensions import override
 
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import BoundSearch, ContainsTerm, Slot, padded
-from comptoir.sql.dialects import BulkStatements, Dialect, Documents, SqlValue, TextIndex
-from comptoir.sql.dialects.sqlite.functions import FUNCTIONS, TRIGRAMS
+from comptoir.sql.dialects import Dialect, Documents
+from comptoir.sql.dialects.functions import SQLITE_FUNCTIONS, SqlValue
 from comptoir.sql.prepared import (
     Prepared,
     RowSelect,
@@ -48,23 +48,32 @@ _index = sa.table(
 )
 
 
-class Fts5Index(TextIndex):
-    """Implements `TextIndex` by an FTS5 table over trigrams of folded text (SQLite 3.34 and later).
+LOOKUP_ROWS = 512
+"""The most rows of values that one statement looks up."""
+
+
+class SqliteDialect(Dialect):
+    """SQLite, with a text index of FTS5 over trigrams of folded text (SQLite 3.34 and later).
 
     The index yields candidates: a text that has all trigrams of a term need not contain the term,
     so searches compare the texts as well. Without positions the index has a third of the size. One
     table serves all sets of all companies, and a search reads only the numbers of its own set's
-    documents.
+    documents. Bulk statements look up some numbers of rows.
     """
 
+    compiler: Compiler = SQLiteDialect(paramstyle="qmark")
+    functions = SQLITE_FUNCTIONS
+    no_limit = constant(-1)
     folding = unidata_version
     spans_companies = True
 
-    def __init__(self, compiler: Compiler) -> None:
+    def __init__(self) -> None:
         values = {"rowid": named("document"), "folded": named("folded")}
         drops = {INDEX: constant_text("delete"), **values}
-        self._add = prepare(sa.insert(_index).values(values), compiler, ("document", "folded"))
-        self._drop = prepare(sa.insert(_index).values(drops), compiler, ("document", "folded"))
+        self._add, self._drop = [
+            prepare(sa.insert(_index).values(each), self.compiler, ("document", "folded"))
+            for each in (values, drops)
+        ]
 
     @override
     def add(self, documents: Documents) -> Iterator[Statement]:
@@ -96,41 +105,9 @@ class Fts5Index(TextIndex):
 
     @override
     def contains(self, text: sa.ColumnElement[str], term: Slot) -> sa.ColumnElement[bool]:
-        return cast("sa.ColumnElement[bool]", FUNCTIONS["contains_literal"](text, slot_of(term)))
-
-
-def _indexable(document: tuple[Stored, Stored]) -> tuple[Stored, str]:
-    number, text = document
-    # FTS5 ends a text at NUL, which separates the properties here
-    return number, str(text).replace("\0", " ")
-
-
-def _query(search: BoundSearch) -> sa.ColumnElement[str] | None:
-    """The text of FTS5's query, built from the bound terms when the statement runs."""
-    if isinstance(search, ContainsTerm):
-        if search.negated or not search.indexed:
-            return None
-        quoted = getattr(sa.func, TRIGRAMS)(slot_of(search.term), constant(_TRIGRAMS))
-        return cast("sa.ColumnElement[str]", quoted)
-    parts = [_query(each) for each in search.operands]
-    queries = [part for part in parts if part is not None]
-    if not queries or (search.operator == "or" and len(queries) < len(parts)):
-        return None
-    joined = constant_text("(") + queries[0]
-    for part in queries[1:]:
-        joined = joined + constant_text(f") {search.operator.upper()} (") + part
-    return joined + constant_text(")")
-
-
-LOOKUP_ROWS = 512
-"""The most rows of values that one statement looks up."""
-
-
-class SqliteBulkStatements(BulkStatements):
-    """Implements `BulkStatements` by statements for some sizes."""
-
-    def __init__(self, compiler: Compiler) -> None:
-        self._compiler = compiler
+        return cast(
+            "sa.ColumnElement[bool]", SQLITE_FUNCTIONS["contains_literal"](text, slot_of(term))
+        )
 
     @override
     def lookup(
@@ -153,7 +130,7 @@ class SqliteBulkStatements(BulkStatements):
                     for row in wanted
                 )
             )
-        return prepare(found.where(matched), self._compiler, (COMPANY,))
+        return prepare(found.where(matched), self.compiler, (COMPANY,))
 
     @override
     def lookup_values(
@@ -164,12 +141,27 @@ class SqliteBulkStatements(BulkStatements):
             yield len(rows), [value for row in rows for value in row]
 
 
-_compiler = SQLiteDialect(paramstyle="qmark")
+def _indexable(document: tuple[Stored, Stored]) -> tuple[Stored, str]:
+    number, text = document
+    # FTS5 ends a text at NUL, which separates the properties here
+    return number, str(text).replace("\0", " ")
 
-SQLITE = Dialect(
-    _compiler,
-    FUNCTIONS,
-    Fts5Index(_compiler),
-    SqliteBulkStatements(_compiler),
-    no_limit=constant(-1),
-)
+
+def _query(search: BoundSearch) -> sa.ColumnElement[str] | None:
+    """The text of FTS5's query, built from the bound terms when the statement runs."""
+    if isinstance(search, ContainsTerm):
+        if search.negated or not search.indexed:
+            return None
+        quoted = sa.func.comptoir_trigrams(slot_of(search.term), constant(_TRIGRAMS))
+        return cast("sa.ColumnElement[str]", quoted)
+    parts = [_query(each) for each in search.operands]
+    queries = [part for part in parts if part is not None]
+    if not queries or (search.operator == "or" and len(queries) < len(parts)):
+        return None
+    joined = constant_text("(") + queries[0]
+    for part in queries[1:]:
+        joined = joined + constant_text(f") {search.operator.upper()} (") + part
+    return joined + constant_text(")")
+
+
+SQLITE = SqliteDialect()

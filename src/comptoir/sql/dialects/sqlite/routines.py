@@ -1,19 +1,22 @@
 """The routines of SQLite: Python functions for what SQLite does not compute as OData defines it.
 
-Connections register them under the names in `functions.py`. Results are exact, or an error. Whole
+Connections register them by the names in `REGISTERED`. Results are exact, or an error. Whole
 numbers are integers, Decimals are integers of hundred-thousandths, and wide decimals are texts
 (`plan/expressions/types.py`). No argument is null.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
+from functools import partial
+from typing import NamedTuple
 
 from comptoir.edm import numbers
-from comptoir.edm.times import DAY, INSTANT, SECOND, duration_text
-from comptoir.edm.types import EdmError, PrimitiveType, Stored
+from comptoir.edm.numbers import DECIMAL, INT32, MOST_DECIMAL, MOST_WHOLE
+from comptoir.edm.times import DATE, DAY, DURATION, INSTANT, SECOND, TIME_OF_DAY, duration_text
+from comptoir.edm.types import BOOLEAN, GUID, EdmError, PrimitiveType, Stored
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal, RefusalRow
-from comptoir.plan.expressions.options import INDEXED_LENGTH
+from comptoir.plan.expressions.options import INDEXED_LENGTH, fold
 from comptoir.plan.expressions.types import (
     FINER,
     LARGEST,
@@ -22,11 +25,10 @@ from comptoir.plan.expressions.types import (
     wide_text,
     wide_units,
 )
+from comptoir.request.pattern import found_in
+from comptoir.sql.dialects.functions import SPLIT_AT
 
 Computing = Callable[..., Stored | None]
-
-SPLIT_AT = 30
-"""The bit at which SQLite splits numbers, so that its sums of either part do not overflow."""
 
 _FIRST = datetime(1, 1, 1)  # noqa: DTZ001 - instants are stored in UTC, without an offset
 _MILLISECOND = SECOND // 1_000
@@ -101,47 +103,40 @@ def away(left: int, right: int) -> int:
     return -quotient if left < 0 else quotient
 
 
-def whole_operation(operator: str, compute: Callable[[int, int], int]) -> Callable[[int, int], int]:
-    """An operation on whole numbers."""
+class Form(NamedTuple):
+    """A form of numbers: its largest number, and the row that refuses a larger one.
 
-    def run(left: int, right: int) -> int:
-        if not right and operator in ("div", "mod"):
-            raise _by_zero(str(left), operator)
-        result = compute(left, right)
-        if abs(result) > numbers.MOST_WHOLE:
-            raise rows.BEYOND_BITS(what=f"{left} {operator} {right}")
-        return result
+    `units` reads a stored number, and `stored` is its inverse; `text` shows one in a message.
+    """
 
-    return run
-
-
-def decimal_operation(
-    operator: str, compute: Callable[[int, int], int]
-) -> Callable[[int, int], int]:
-    """An operation on Decimals; the right operand of `mul` is a whole number."""
-
-    def run(left: int, right: int) -> int:
-        if not right and operator == "mod":
-            raise _by_zero(numbers.decimal_text(left), operator)
-        result = compute(left, right)
-        if abs(result) > numbers.MOST_DECIMAL:
-            second = str(right) if operator == "mul" else numbers.decimal_text(right)
-            raise _too_large(f"{numbers.decimal_text(left)} {operator} {second}")
-        return result
-
-    return run
+    most: int
+    row: RefusalRow
+    units: Callable[[Stored], int]
+    stored: Callable[[int], Stored]
+    text: Callable[[Stored], str]
 
 
-def wide_operation(
-    operator: str, compute: Callable[[int, int], int]
-) -> Callable[[Stored, Stored], str]:
-    """An operation on Decimals and wide decimals."""
+FORMS = {
+    "whole": Form(MOST_WHOLE, rows.BEYOND_BITS, int, int, str),
+    "decimal": Form(MOST_DECIMAL, rows.BEYOND_DIGITS, int, int, number_text),
+    "wide": Form(LARGEST - 1, rows.BEYOND_DIGITS, _units, wide_text, number_text),
+}
 
-    def run(left: Stored, right: Stored) -> str:
-        divisor = _units(right)
-        if not divisor and operator == "mod":
-            raise _by_zero(number_text(left), operator)
-        return _wide_result(compute(_units(left), divisor), left, operator, right)
+
+def operation(operator: str, form: str, compute: Callable[[int, int], int]) -> Computing:
+    """An operation on numbers of a form; if Decimals are multiplied, the right one is whole."""
+    most, row, units, stored, text = FORMS[form]
+    right_text = str if operator == "mul" and form == "decimal" else text
+
+    def run(left: Stored, right: Stored) -> Stored:
+        divisor = units(right)
+        if not divisor and operator in ("div", "mod"):
+            raise _by_zero(text(left), operator)
+        result = compute(units(left), divisor)
+        if abs(result) > most:
+            what = f"{text(left)} {operator} {right_text(right)}"
+            raise row(what=what, digits=numbers.WHOLE_DIGITS)
+        return stored(result)
 
     return run
 
@@ -150,18 +145,14 @@ def _operation_text(left: Stored, operator: str, right: Stored) -> str:
     return f"{number_text(left)} {operator} {number_text(right)}"
 
 
-def _wide_result(units: int, left: Stored, operator: str, right: Stored) -> str:
-    if abs(units) >= LARGEST:
-        raise _too_large(_operation_text(left, operator, right))
-    return wide_text(units)
-
-
 def mul_wide(left: Stored, right: Stored) -> str:
     """The product of two numbers, a wide decimal."""
     units, rest = divmod(_units(left) * _units(right), WIDE_UNIT)
     if rest:
         raise rows.TOO_FINE(what=_operation_text(left, "mul", right), decimals=WIDE_SCALE)
-    return _wide_result(units, left, "mul", right)
+    if abs(units) >= LARGEST:
+        raise _too_large(_operation_text(left, "mul", right))
+    return wide_text(units)
 
 
 def div_decimal(left: Stored, right: Stored) -> int:
@@ -170,7 +161,7 @@ def div_decimal(left: Stored, right: Stored) -> int:
     if not divisor:
         raise _by_zero(number_text(left), "div")
     quotient = _nearest_even(_units(left) * numbers.UNIT, divisor)
-    if abs(quotient) > numbers.MOST_DECIMAL:
+    if abs(quotient) > MOST_DECIMAL:
         raise _too_large(_operation_text(left, "div", right))
     return quotient
 
@@ -186,7 +177,7 @@ def rounding(compute: Callable[[int, int], int], name: str) -> Callable[[Stored]
 
     def run(value: Stored) -> int:
         result = compute(*_own_units(value)) * numbers.UNIT
-        if abs(result) > numbers.MOST_DECIMAL:
+        if abs(result) > MOST_DECIMAL:
             raise _too_large(f"{name} of {number_text(value)}")
         return result
 
@@ -195,7 +186,7 @@ def rounding(compute: Callable[[int, int], int], name: str) -> Callable[[Stored]
 
 def scale_checked(value: int) -> int:
     """A whole number as a Decimal."""
-    if abs(value) > numbers.MOST_DECIMAL // numbers.UNIT:
+    if abs(value) > MOST_DECIMAL // numbers.UNIT:
         raise rows.TOO_MANY_DIGITS(what=f"{value}", digits=numbers.WHOLE_DIGITS)
     return value * numbers.UNIT
 
@@ -222,19 +213,14 @@ def total(most: int, row: RefusalRow) -> Callable[[int, int], int]:
 
 def _mean(total: int, count: int) -> int:
     mean = _nearest_even(total, count)
-    if abs(mean) > numbers.MOST_DECIMAL:
+    if abs(mean) > MOST_DECIMAL:
         raise _too_large("an average")
     return mean
 
 
-def mean_decimal(upper: int, lower: int, count: int) -> int:
-    """The average of Decimals, from the sums of both parts."""
-    return _mean((upper << SPLIT_AT) + lower, count)
-
-
-def mean_whole(upper: int, lower: int, count: int) -> int:
-    """The average of whole numbers, from the sums of both parts."""
-    return _mean(((upper << SPLIT_AT) + lower) * numbers.UNIT, count)
+def averaging(unit: int) -> Callable[[int, int, int], int]:
+    """A function that averages numbers, from the sums of both parts and their count."""
+    return lambda upper, lower, count: _mean(((upper << SPLIT_AT) + lower) * unit, count)
 
 
 class WideTotal:
@@ -321,35 +307,96 @@ def datetime_of_text(text: str) -> Stored | None:
 _instant_of_text = parsing(INSTANT)
 
 
-def rounded_decimal(value: str) -> int | None:
-    """A wide decimal rounded to a Decimal; null where it does not fit."""
-    stored = away(wide_units(value), FINER)
-    return stored if abs(stored) <= numbers.MOST_DECIMAL else None
+def whole_of_text(text: str) -> int | None:
+    """The whole number in a text, of any size; null where it has none."""
+    try:
+        return int(numbers.INT64.from_key(text))
+    except EdmError:
+        return None
 
 
-def rounding_within(least: int, most: int) -> Callable[[Stored], int | None]:
-    """A function that rounds a number to an integer; null outside a range."""
+def rounded(value: Stored) -> int:
+    """A number rounded to an integer, halves away from zero."""
+    return away(*_own_units(value))
+
+
+def within(
+    most: int, compute: Callable[..., int | None], least: int | None = None
+) -> Callable[[Stored], int | None]:
+    """A function that computes a number; null where it is greater than `most` or less than `least`.
+
+    Without `least`, the range is as large below zero.
+    """
+    lowest = -most if least is None else least
 
     def run(value: Stored) -> int | None:
-        number = away(*_own_units(value))
-        return number if least <= number <= most else None
+        number = compute(value)
+        return number if number is not None and lowest <= number <= most else None
 
     return run
 
 
-def parsing_whole(least: int, most: int) -> Callable[[str], int | None]:
-    """A function that parses a text as a whole number; null outside a range."""
+within_int32 = partial(within, INT32.maximum, least=INT32.minimum)
 
-    def run(text: str) -> int | None:
-        try:
-            number = int(numbers.INT64.from_key(text))
-        except EdmError:
-            return None
-        return number if least <= number <= most else None
+_OPERATIONS = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__, "mod": remainder}
 
-    return run
+REGISTERED: Mapping[str, Computing] = {
+    "contains": lambda text, part: int(part in text),
+    "indexof": str.find,
+    "endswith": lambda text, part: int(text.endswith(part)),
+    "matchespattern": lambda text, pattern: int(found_in(text, pattern)),
+    "startswith": lambda text, part: int(text.startswith(part)),
+    "substring": substring,
+    "tolower": str.lower,
+    "toupper": str.upper,
+    "trim": str.strip,
+    "add_date": add_date,
+    "add_datetime": add_datetime,
+    "between_dates": between_dates,
+    "between_datetimes": between_datetimes,
+    "sub_date": lambda day, duration: add_date(day, -duration),
+    "sub_datetime": lambda instant, duration: add_datetime(instant, -duration),
+    "ceiling": rounding(lambda units, unit: -(-units // unit), "ceiling"),
+    "floor": rounding(int.__floordiv__, "floor"),
+    "round": rounding(away, "round"),
+    **{
+        f"{name}_{form}": operation(name, form, compute)
+        for name, compute in _OPERATIONS.items()
+        for form in FORMS
+    },
+    "div_decimal": div_decimal,
+    "div_whole": operation("div", "whole", truncated),
+    "mul_wide": mul_wide,
+    "narrow": narrow,
+    "negate_wide": lambda value: wide_text(-wide_units(value)),
+    "scale_checked": scale_checked,
+    "widen": lambda value: wide_text(value * FINER),
+    "boolean_of_text": parsing(BOOLEAN),
+    "date_of_text": parsing(DATE),
+    "datetime_of_text": datetime_of_text,
+    "decimal_of_text": parsing(DECIMAL),
+    "duration_of_text": parsing(DURATION),
+    "guid_of_text": parsing(GUID),
+    "int32_of_decimal": within_int32(rounded),
+    "int32_of_text": within_int32(whole_of_text),
+    "int32_of_whole": within_int32(int),
+    "int64_of_decimal": within(MOST_WHOLE, rounded),
+    "int64_of_text": within(MOST_WHOLE, whole_of_text),
+    "rounded_decimal": within(MOST_DECIMAL, lambda value: away(wide_units(value), FINER)),
+    "text_of_decimal": number_text,
+    "text_of_duration": duration_text,
+    "time_of_text": parsing(TIME_OF_DAY),
+    "fold": fold,
+    "trigrams": trigrams,
+    "total_whole": total(MOST_WHOLE, rows.BEYOND_BITS),
+    "total_decimal": total(MOST_DECIMAL, rows.BEYOND_DIGITS),
+    "mean_whole": averaging(numbers.UNIT),
+    "mean_decimal": averaging(1),
+}
+"""The functions that every connection registers, by their names in SQL without the prefix."""
 
-
-def int32_of_whole(value: int) -> int | None:
-    """A whole number; null outside 32 bits."""
-    return value if numbers.INT32.minimum <= value <= numbers.INT32.maximum else None
+REGISTERED_AGGREGATES: Mapping[str, Callable[[WideTotal], Stored | None]] = {
+    "sum_wide": WideTotal.sum,
+    "average_wide": WideTotal.average,
+}
+"""The aggregate functions that every connection registers, over wide decimals."""

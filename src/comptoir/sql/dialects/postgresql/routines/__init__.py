@@ -12,21 +12,26 @@ Python that creates them.
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import NamedTuple
 from unicodedata import category, unidata_version
 
 from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, SCALE, UNIT, WHOLE_DIGITS
 from comptoir.edm.times import DAY, SECOND
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal, RefusalRow
-from comptoir.plan.expressions.types import FINER, LARGEST, WIDE_SCALE, WIDE_UNIT, wide_text
-from comptoir.sql.dialects import LONGEST_TEXT
+from comptoir.plan.expressions.types import (
+    FINER,
+    LARGEST,
+    LONGEST_TEXT,
+    WIDE_SCALE,
+    WIDE_UNIT,
+    wide_text,
+)
 
 NOT_COMPUTED = "CO400"
 """The SQLSTATE of a value that cannot be computed."""
@@ -81,7 +86,10 @@ def _templates() -> list[str]:
 def _values() -> dict[str, str]:
     """The values for the names in braces."""
     blanks = "".join([each for each in map(chr, range(1, sys.maxunicode)) if each.isspace()])
-    lower, upper, folded = _cases(str.lower), _cases(str.upper), _cases(str.casefold)
+    # after a cased character, a last Σ becomes ς; ignorable ones may be between them
+    cased = [each for each in _assigned() if f"{each}Σ".lower()[-1] == "ς"]
+    ignorable = [each for each in _assigned() if f"A{each}Σ".lower()[-1] == "ς"]
+    ignorable = sorted(set(ignorable).difference(cased))
     days = (date.max - date.min).days + 1
     return {
         "not_computed": NOT_COMPUTED,
@@ -104,14 +112,11 @@ def _values() -> dict[str, str]:
         "day": str(DAY),
         "days": str(days),
         "moments": str(days * DAY),
-        "not_lowered": lower.others,
-        "lowered": lower.changed,
-        "not_uppered": upper.others,
-        "uppered": upper.changed,
-        "not_folded": folded.others,
-        "folded": folded.changed,
-        "cased": _cased_members().replace("'", "''"),
-        "ignorable": _ignorable_members().replace("'", "''"),
+        **_cases("lowered", str.lower),
+        **_cases("uppered", str.upper),
+        **_cases("folded", str.casefold),
+        "cased": _members(cased).replace("'", "''"),
+        "ignorable": _members(ignorable).replace("'", "''"),
         "separator": SEPARATOR,
         "blanks": _quoted(blanks),
         "most_characters": str(LONGEST_TEXT),
@@ -123,45 +128,18 @@ def _quoted(text: str) -> str:
     return f"""E'{text.replace(chr(92), 2 * chr(92)).replace("'", "''")}'"""
 
 
-class _Cases(NamedTuple):
-    """The change of case of characters that are not ASCII.
+def _cases(name: str, change: Callable[[str], str]) -> Mapping[str, str]:
+    """The replacements of the characters that a change of case changes, those of ASCII left out.
 
-    Databases change case by other rules than Python, and by other versions of Unicode.
+    As JSON by the name, and by `not_` and the name, a class of the characters that stay as they
+    are. The results of `change` stay. Databases change case by other rules than Python, and by
+    other versions of Unicode.
     """
-
-    others: str
-    """A character class of those that stay as they are."""
-
-    changed: str
-    """The replacement of each other character, as JSON."""
-
-
-def _cases(change: Callable[[str], str]) -> _Cases:
-    """The replacements by `change`, a function that leaves its own results as they are."""
     characters = [each for each in _assigned() if not each.isascii()]
     results = zip(characters, map(change, characters), strict=True)
     changed = {each: other for each, other in results if other != each}
-    others = _quoted(f"[^{_members(changed)}]+")
-    return _Cases(others, _quoted(json.dumps(changed, ensure_ascii=False, separators=(",", ":"))))
-
-
-def _cased_members() -> str:
-    """The characters, as in a class, after which Σ is inside or at the end of a word."""
-    return _members(filter(_is_cased, _assigned()))
-
-
-def _ignorable_members() -> str:
-    """The characters, as in a class, that may be between Σ and a cased one."""
-    return _members([each for each in _assigned() if _is_ignorable(each) and not _is_cased(each)])
-
-
-def _is_cased(character: str) -> bool:
-    # after a cased character, a last Σ becomes ς
-    return f"{character}Σ".lower()[-1] == "ς"
-
-
-def _is_ignorable(character: str) -> bool:
-    return f"A{character}Σ".lower()[-1] == "ς"
+    encoded = json.dumps(changed, ensure_ascii=False, separators=(",", ":"))
+    return {f"not_{name}": _quoted(f"[^{_members(changed)}]+"), name: _quoted(encoded)}
 
 
 @cache
