@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comptoir.features.rehearsal.documents import parse_header, parse_rule, parse_rules
+from comptoir.features.rehearsal.fault import Candidate, Stage
 from comptoir.features.rehearsal.faults import FAULTS
-from comptoir.features.rehearsal.faults.fault import Candidate, Stage
 from comptoir.features.rehearsal.rules import (
     MOST_COUNTS,
     PRESETS,

@@ -17,8 +17,8 @@ from comptoir.edm.times import DURATION, INSTANT, SECOND
 from comptoir.edm.types import EdmError, is_guid
 from comptoir.errors.refusal import Refusal
 from comptoir.features.rehearsal import errors
+from comptoir.features.rehearsal.fault import HEADER, Stage
 from comptoir.features.rehearsal.faults import parse_fault, parse_parts
-from comptoir.features.rehearsal.faults.fault import HEADER, Stage
 from comptoir.features.rehearsal.rules import PRESETS, Match, Rule
 from comptoir.request.payload import MEMBERS, json_error, repeated
 

@@ -38,7 +38,7 @@ from comptoir.features.rehearsal.documents import (
     parse_rules,
 )
 from comptoir.features.rehearsal.entries import APPLIED, NOT_APPLICABLE, Firing, Sent
-from comptoir.features.rehearsal.faults.fault import (
+from comptoir.features.rehearsal.fault import (
     HEADER,
     AffectedRequest,
     Candidate,

@@ -16,8 +16,8 @@ import msgspec
 from comptoir.edm.times import Clock, instant
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.entries import Firing
+from comptoir.features.rehearsal.fault import Candidate, Fault, Stage
 from comptoir.features.rehearsal.faults import parse_fault
-from comptoir.features.rehearsal.faults.fault import Candidate, Fault, Stage
 from comptoir.jsonvalue import Json
 
 MOST_COUNTS = 20_000

@@ -16,8 +16,8 @@ from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, 
 from comptoir.features.console.visit import FormData, Visit
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.documents import METHODS, MOST_TIMES
+from comptoir.features.rehearsal.fault import Fault
 from comptoir.features.rehearsal.faults import FAULTS
-from comptoir.features.rehearsal.faults.fault import Fault
 from comptoir.features.rehearsal.rehearsal import Rehearsal
 
 LONGEST_MINUTES = 24 * 60

@@ -12,7 +12,7 @@ from typing_extensions import override
 from comptoir.edm.model import Model
 from comptoir.edm.times import Clock, instant
 from comptoir.features.rehearsal.entries import NOT_APPLICABLE, Firing, Sent, TrapLine
-from comptoir.features.rehearsal.faults.fault import Fault
+from comptoir.features.rehearsal.fault import Fault
 from comptoir.features.rehearsal.traps import OF_SIGNS, Trap, TrapTally, TrapTarget
 from comptoir.http.exchange import Exchange, Observer
 from comptoir.http.redaction import Redactor
