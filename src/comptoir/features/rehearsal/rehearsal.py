@@ -144,7 +144,7 @@ class Rehearsal(Feature):
 
     @override
     def notices(self) -> Sequence[Notice]:
-        return [Notice(f"{each.id}: {each.fault.text}", each.until) for each in self.rules]
+        return [Notice(f"{each.id}: {each.fault.text}", each.ends_at) for each in self.rules]
 
     @override
     def conditions(self) -> Sequence[str]:

@@ -4,21 +4,22 @@ The same seed and the same order of requests lead to the same faults.
 """
 
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
-from typing import TypeVar
+from typing import Annotated, TypeVar
 from urllib.parse import unquote
 
 import msgspec
+from msgspec import Meta
 
 from comptoir.edm.times import Clock, instant
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.entries import Firing
 from comptoir.features.rehearsal.fault import Candidate, Fault, Stage
 from comptoir.features.rehearsal.faults import parse_fault
-from comptoir.jsonvalue import Json
 
 MOST_COUNTS = 20_000
 """The most pairs of a rule and a client that are counted; the least recent starts again."""
@@ -42,6 +43,42 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+MOST_TIMES = 1_000_000_000
+HIGHEST_SEED = 2**63 - 1
+LONGEST_TEXT = 500
+"""Characters of a path or of a client's name in a rule."""
+
+MOST_STARS = 10
+"""`*` in a path."""
+
+_GUID = r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"
+_PATH = (
+    f"a path of up to {LONGEST_TEXT} characters from the root of the host, with up to {MOST_STARS} "
+    "*, such as */contactsExt(*)"
+)
+
+
+def _integer(low: int, high: int) -> Meta:
+    return Meta(ge=low, le=high, description=f"an integer from {low} to {high}")
+
+
+def _text(pattern: str, wanted: str) -> Meta:
+    return Meta(pattern=pattern, max_length=LONGEST_TEXT, description=wanted)
+
+
+Count = Annotated[int, _integer(1, MOST_TIMES)]
+Seed = Annotated[int, _integer(0, HIGHEST_SEED)]
+Text = Annotated[str, _text("(?s).", f"text of 1 to {LONGEST_TEXT} characters")]
+Name = Annotated[
+    str,
+    _text(
+        r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}\Z",
+        "up to 40 letters, digits, dots, hyphens and underscores",
+    ),
+]
+
+
 class Match(msgspec.Struct, frozen=True, omit_defaults=True, rename={"entity_set": "set"}):
     """The requests that a rule is about; empty members match every request.
 
@@ -49,12 +86,14 @@ class Match(msgspec.Struct, frozen=True, omit_defaults=True, rename={"entity_set
     fault.
     """
 
-    method: str = ""
-    path: str = ""
-    entity_set: str = ""
-    client: str = ""
-    company: str = ""
-    nth: int = 1
+    method: Annotated[
+        str, _text(rf"^(?:{'|'.join(METHODS)})\Z", f"one of {', '.join(METHODS)}")
+    ] = ""
+    path: Annotated[str, _text(rf"^(?=[/*])[^*]*(?:\*[^*]*){{0,{MOST_STARS}}}\Z", _PATH)] = ""
+    entity_set: Text = ""
+    client: Text = ""
+    company: Annotated[str, _text(_GUID, "the id of a company, a Guid")] = ""
+    nth: Count = 1
 
     def matches(self, asked: Candidate) -> bool:
         """Whether a request has all that is given; without `nth`, which is about their number."""
@@ -74,20 +113,28 @@ class Rule(msgspec.Struct, frozen=True):
     """A fault and the requests that meet it, at most `times` times for each client.
 
     A fault with a window concerns all clients together, and so do its count and `times`. `until`
-    is the end of the rule, in seconds since 1970 by the clock of the rehearsal; None for no end.
+    is the end of the rule by the clock of the rehearsal; None for no end.
     """
 
-    id: str
+    id: Name
     fault: Fault
     match: Match = Match()
-    probability: float = 1.0
-    seed: int = 0
-    times: int | None = None
-    until: float | None = None
+    probability: Annotated[float, Meta(gt=0, le=1, description="a number above 0, at most 1")] = 1.0
+    seed: Seed = 0
+    times: Count | None = None
+    until: (
+        Annotated[datetime, Meta(tz=True, description="an instant such as 2026-11-23T14:00:00Z")]
+        | None
+    ) = None
+
+    @property
+    def ends_at(self) -> float | None:
+        """The end of the rule in seconds since 1970."""
+        return None if self.until is None else self.until.timestamp()
 
     def is_over(self, now: float) -> bool:
         """Whether the rule has ended."""
-        return self.until is not None and self.until <= now
+        return self.until is not None and self.until.timestamp() <= now
 
     def matches(self, asked: Candidate) -> bool:
         """Whether the rule counts a request."""
@@ -101,17 +148,16 @@ class Rule(msgspec.Struct, frozen=True):
         )
 
     @property
-    def listed(self) -> Mapping[str, Json | float]:
+    def listed(self) -> Mapping[str, object]:
         """The rule as it is written in JSON, without the members that have their defaults."""
-        until = self.until
-        listed: dict[str, Json | float] = {
+        listed = {
             "id": self.id,
             "fault": self.fault.text,
             "match": msgspec.to_builtins(self.match),
             "probability": self.probability if self.probability < 1 else None,
             "seed": self.seed,
             "times": self.times,
-            "until": None if until is None else instant(datetime.fromtimestamp(until, UTC)),
+            "until": None if self.until is None else instant(self.until),
         }
         return {name: value for name, value in listed.items() if value}
 
@@ -229,8 +275,7 @@ class RuleState:
         """Forget everything."""
         self.set_rules(())
         self._pages: dict[tuple[str, str], SeenPage] = {}
-        self._fired = 0
-        self.firings: list[Firing] = []
+        self.firings: deque[Firing] = deque(maxlen=MOST_FIRINGS)
 
     def in_force(self) -> Sequence[Rule]:
         """The rules that have not ended."""
@@ -316,9 +361,8 @@ class RuleState:
         choice = self.choose(asked, of_header, token)
         if choice is None:
             return None
-        self._fired += 1
         firing = Firing(
-            self._fired,
+            self.firings[-1].number + 1 if self.firings else 1,
             instant(datetime.now(UTC)),
             choice.rule.id,
             choice.rule.fault.text,
@@ -330,7 +374,6 @@ class RuleState:
             asked.company,
         )
         self.firings.append(firing)
-        del self.firings[:-MOST_FIRINGS]
         return choice.rule.fault, firing
 
 
