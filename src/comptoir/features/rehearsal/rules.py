@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
+from math import inf
 from typing import Annotated, TypeVar
 from urllib.parse import unquote
 
@@ -37,6 +38,7 @@ MOST_DAYS = 366
 """The most days by which a clock can be ahead."""
 
 _DAY = 86_400
+_WINDOW = "window"
 _FRACTIONS = 2.0**64
 
 K = TypeVar("K")
@@ -234,7 +236,7 @@ class ChosenRule(msgspec.Struct, frozen=True):
 
     rule: Rule
     number: int
-    end: float = 0
+    end: float = inf
 
 
 class RuleCount(msgspec.Struct):
@@ -288,19 +290,17 @@ class RuleState:
         self._counts: dict[tuple[str, str], RuleCount] = {}
         self._keys: dict[tuple[str, str], RuleCount] = {}
         """The counts of headers, apart because a client may send any number of keys."""
-        self._window: ChosenRule | None = None
-        self._ended: dict[str, ChosenRule] = {}
+        self._lasting: dict[str, ChosenRule] = {}
+        """The choices that go on: for each token that was ended, and for all in a window."""
 
     def change_rules(self, rules: Sequence[Rule]) -> None:
         """Add or remove rules; the counts of those that remain go on."""
         gone = {each.id for each in self._rules} - {each.id for each in rules}
         self._rules = tuple(rules)
-        for key in [each for each in self._counts if each[0] in gone]:
-            del self._counts[key]
-        for token in [each for each, by in self._ended.items() if by.rule.id in gone]:
-            del self._ended[token]
-        if self._window is not None and self._window.rule.id in gone:
-            self._window = None
+        self._counts = {key: each for key, each in self._counts.items() if key[0] not in gone}
+        self._lasting = {
+            key: each for key, each in self._lasting.items() if each.rule.id not in gone
+        }
 
     def page(self, client: str, path: str, query: str) -> SeenPage:
         """The page of a list that a client requests, by its requests so far."""
@@ -315,14 +315,22 @@ class RuleState:
         self, asked: Candidate, of_header: Rule | None = None, token: str = ""
     ) -> ChosenRule | None:
         """The rule that acts on a request; `token` is a digest of its token, empty for none."""
-        ended = self._ended.get(token)
-        is_of_company = ended is not None and ended.rule.match.company in {"", asked.company}
-        if ended is not None and is_of_company and not ended.rule.is_over(self._clock()):
+        ended = self._going_on(token, asked)
+        if ended is not None:
             return ended
-        choice = self._of_header(of_header, asked) or self._of_window(asked) or self._due(asked)
+        choice = self._of_header(of_header, asked)
+        if choice is None and asked.stage is Stage.REQUEST:
+            choice = self._going_on(_WINDOW, asked)
+        choice = choice or self._due(asked)
         if choice is not None and token and choice.rule.fault.ends_token:
-            _kept(self._ended, token, choice, MOST_TOKENS)
+            _kept(self._lasting, token, choice, MOST_TOKENS)
         return choice
+
+    def _going_on(self, key: str, asked: Candidate) -> ChosenRule | None:
+        found, now = self._lasting.get(key), self._clock()
+        if found is None or now >= found.end or found.rule.is_over(now):
+            return None
+        return found if found.rule.match.company in {"", asked.company} else None
 
     def _of_header(self, rule: Rule | None, asked: Candidate) -> ChosenRule | None:
         if rule is None or not rule.matches(asked):
@@ -332,15 +340,6 @@ class RuleState:
         count = _counted(self._keys, rule, asked.client)
         return _acted(rule, count) if _is_due(rule, count) else None
 
-    def _of_window(self, asked: Candidate) -> ChosenRule | None:
-        window = self._window
-        if window is None or asked.stage is not Stage.REQUEST:
-            return None
-        now = self._clock()
-        if window.rule.is_over(now) or now >= window.end:
-            self._window = None
-        return self._window
-
     def _due(self, asked: Candidate) -> ChosenRule | None:
         choice, now = None, self._clock()
         for rule in self._rules:
@@ -349,9 +348,9 @@ class RuleState:
             seconds = rule.fault.window or 0
             count = _counted(self._counts, rule, "" if seconds else asked.client)
             if choice is None and _is_due(rule, count):
-                choice = _acted(rule, count, now + seconds)
+                choice = _acted(rule, count, now + seconds if seconds else inf)
                 if seconds:
-                    self._window = choice
+                    self._lasting[_WINDOW] = choice
         return choice
 
     def meet(
@@ -394,7 +393,7 @@ def _is_due(rule: Rule, count: RuleCount) -> bool:
     return rule.probability >= 1 or fraction(rule.seed, rule.id, count.matched) < rule.probability
 
 
-def _acted(rule: Rule, count: RuleCount, end: float = 0) -> ChosenRule:
+def _acted(rule: Rule, count: RuleCount, end: float = inf) -> ChosenRule:
     count.fired += 1
     return ChosenRule(rule, count.matched, end)
 
