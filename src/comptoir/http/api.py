@@ -154,11 +154,11 @@ class Api:
     ) -> None:
         service, features, settings = kernel.service, kernel.features, kernel.settings
         routes = kernel.routes
-        batches = Batches(service, features, errors, routes, settings)
+        batches = Batches(kernel, errors)
         self._answer = answer_through(features, lambda request, _: service.handle(request))
         self._answer_batch = answer_through(features, batches.response)
         self._mounts = [mount for each in features for mount in each.mounts()]
-        self._observers = [observer for each in features for observer in each.observers()]
+        self._observers = [observe for each in features for observe in each.observers()]
         self._pages = pages
         self._authenticator = authenticator
         self._basic = basic
@@ -204,15 +204,15 @@ class Api:
                     return
             answer = self._show_page
         exchange = Exchange.begun(scope)
-        for each in self._observers:
-            if each.begin(exchange, scope):
-                exchange.observers += (each,)
+        for observe in self._observers:
+            if (observer := observe(exchange, scope)) is not None:
+                exchange.observers += (observer,)
         try:
             await answer(scope, receive, send, exchange)
         except ConnectionCutError:
             exchange.status = CLIENT_DISCONNECTED
             for each in exchange.observers:
-                each.respond(exchange, None)
+                each.note_response(None)
             await send({"type": CUT})
         except ClientDisconnectedError:
             exchange.status = CLIENT_DISCONNECTED
@@ -221,7 +221,7 @@ class Api:
         finally:
             self._journal.end(exchange)
             for each in exchange.observers:
-                each.end(exchange)
+                each.end()
 
     async def _show_page(
         self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
@@ -238,7 +238,8 @@ class Api:
             exchange.note_refusal(refusal)
             if refusal.error is INVALID_CREDENTIALS:
                 self._note_failure(scope, exchange, refusal)
-            await exchange.notes.note_refusal()
+            for each in exchange.observers:
+                await each.note_refusal()
             response = self._errors.response(refusal, exchange.id, combined(scope["headers"]))
         except ClientDisconnectedError:
             raise
@@ -309,7 +310,8 @@ class Api:
             while_connected=partial(while_connected, receive),
             access=access(headers) if has_protocol_headers else None,
         )
-        exchange.notes.note_request(request)
+        for each in exchange.observers:
+            each.note_request(request)
         answer = self._answer_batch if is_batch else self._answer
         return await answer(request, exchange)
 
@@ -352,7 +354,7 @@ class Api:
         for headers in self._added:
             response.headers += headers(scope, exchange)
         for each in exchange.observers:
-            each.respond(exchange, response)
+            each.note_response(response)
         return response
 
     def _recorded(self, send: Send, exchange: Exchange) -> Send:

@@ -11,12 +11,10 @@ from urllib.parse import unquote
 
 import msgspec
 
-from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
 from comptoir.http.batch_run import BatchMode, Run, Shared
 from comptoir.http.exchange import Exchange
-from comptoir.http.feature import Feature
-from comptoir.http.routes import Routes
+from comptoir.http.feature import Kernel
 from comptoir.plan.target import company_id_of
 from comptoir.request.batch.documents import parse_documents
 from comptoir.request.batch.multipart import MULTIPART, boundary_of, parse_multipart
@@ -36,7 +34,7 @@ from comptoir.response.batch import MULTIPART as MULTIPART_TYPE
 from comptoir.response.batch import coalesced, json_body, multipart_body, new_boundary
 from comptoir.response.errors import ErrorWriter
 from comptoir.response.response import ODATA_VERSION, Header, Pieces, Response
-from comptoir.service import Request, Service
+from comptoir.service import Request
 
 PIECE_BYTES = 64 << 10
 """Bytes of a response that are joined before they are sent."""
@@ -71,16 +69,9 @@ def batch_root(path: str) -> BatchRoot | None:
 class Batches:
     """Processes batches."""
 
-    def __init__(
-        self,
-        service: Service,
-        features: Sequence[Feature],
-        errors: ErrorWriter,
-        routes: Routes,
-        settings: Settings,
-    ) -> None:
-        self._service = service
-        self._settings = settings
+    def __init__(self, kernel: Kernel, errors: ErrorWriter) -> None:
+        settings = kernel.settings
+        self._service = kernel.service
         self._json_type = settings.behaviour.envelope.media.encode()
         self._rules = rules = settings.behaviour.batches
         self._limits = BatchLimits(
@@ -92,8 +83,8 @@ class Batches:
         )
         urls = {settings.base_url, settings.listening_url}
         self._origins = frozenset(map(origin, urls))
-        self._base_paths = routes.paths
-        self._shared = Shared(service, features, errors, settings, routes)
+        self._base_paths = kernel.routes.paths
+        self._shared = Shared(kernel, errors)
 
     async def response(self, request: Request, exchange: Exchange) -> Response:
         """Process a batch; raises `Refusal` if none of its requests is processed.
@@ -129,7 +120,8 @@ class Batches:
             headers.append((RESULT.lower().encode(), b"accepted"))
         is_snapshot = self._rules.snapshot and asks_for_snapshot(request.headers)
         replies = run.snapshot(batch) if is_snapshot else run.replies(batch)
-        replies = exchange.notes.noting(batch, replies)
+        for each in exchange.observers:
+            replies = each.noting(batch, replies)
         if response_type == JSON:
             headers.append((b"content-type", self._json_type))
             body = json_body(replies, null_ids=not self._rules.ids)

@@ -10,12 +10,11 @@ from typing import TypeVar
 
 import msgspec
 
-from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
 from comptoir.http.exchange import ClientDisconnectedError, Exchange, UrlLimits, check_body_coding
-from comptoir.http.feature import AtomicWrites, Feature, answer_through
-from comptoir.http.routes import RequestTarget, Routes
+from comptoir.http.feature import AtomicWrites, Kernel, answer_through
+from comptoir.http.routes import RequestTarget
 from comptoir.request.batch.documents import holds
 from comptoir.request.batch.tree import Batch, Group, Part, referenced_tag
 from comptoir.request.headers import (
@@ -29,8 +28,7 @@ from comptoir.request.headers import (
 from comptoir.response.batch import GroupReply, Replies, Reply
 from comptoir.response.errors import ErrorWriter
 from comptoir.response.response import Response
-from comptoir.service import Request, Service
-from comptoir.store.writes import GroupRefusal
+from comptoir.service import RefusedGroup, Request
 
 SLICE_SECONDS = 0.002
 """Seconds after which a batch yields to the event loop."""
@@ -135,21 +133,14 @@ class Outcomes:
 class Shared:
     """The common parts of the runs of all batches."""
 
-    def __init__(
-        self,
-        service: Service,
-        features: Sequence[Feature],
-        errors: ErrorWriter,
-        settings: Settings,
-        routes: Routes,
-    ) -> None:
-        self.service = service
-        self.features = features
-        self.answer = answer_through(features, lambda request, _: service.handle(request))
+    def __init__(self, kernel: Kernel, errors: ErrorWriter) -> None:
+        self.service = service = kernel.service
+        self.features = kernel.features
+        self.answer = answer_through(self.features, lambda request, _: service.handle(request))
         self.errors = errors
-        self.settings = settings
-        self.routes = routes
-        self.inherited = (*_INHERITED, *routes.company_headers)
+        self.settings = settings = kernel.settings
+        self.routes = kernel.routes
+        self.inherited = (*_INHERITED, *kernel.routes.company_headers)
         self.url_limits = UrlLimits(settings)
         self.refuses_isolation = not settings.behaviour.batches.snapshot
         self.path_bytes = len(settings.base_path)
@@ -211,25 +202,26 @@ class Run:
             try:
                 if failing is not None and number == failing[0]:
                     raise failing[1]
-                self._outcomes.check_dependencies(part)
-                request = await self._request(part)
                 if part.method == "GET":
+                    request = await self._request(part)
                     read = await self._awaited(partial(self._read, request, left))
                     left -= len(read.body) if isinstance(read.body, bytes) else 0
                     self._outcomes.add(part, request.path, read)
                     found.append(read)
                 else:
-                    path = await self._awaited(partial(atomic.add, request))
-                    self._outcomes.set(part.id, PartOutcome(succeeded=True, path=path))
+                    await self._plan(atomic, part)
                     found.append(None)
             except Refusal as error:
                 refusal = error
                 break
+        responses: Sequence[Response] = []
         try:
-            responses, refusal = await self._awaited(partial(atomic.attempt, refusal))
+            responses = await self._awaited(partial(atomic.commit, refusal))
+        except RefusedGroup as error:
+            responses, refusal = error.undone, error.refusal
         except Refusal as error:
             # none of the writes was done
-            responses, refusal = [], error
+            refusal = error
         written = iter(responses)
         answered: list[Response] = []
         for response in found:
@@ -293,7 +285,6 @@ class Run:
 
     async def _single(self, part: Part) -> Reply:
         try:
-            self._outcomes.check_dependencies(part)
             request = await self._request(part)
             response = await self._awaited(partial(self._shared.answer, request, self._exchange))
             path = request.path
@@ -314,36 +305,37 @@ class Run:
         paths: list[str | None] = []
         try:
             for part in group.parts:
-                self._outcomes.check_dependencies(part)
-                request = await self._request(part)
-                paths.append(await self._awaited(partial(atomic.add, request)))
-                # later requests of the group may refer to it
-                self._outcomes.set(part.id, PartOutcome(succeeded=True, path=paths[-1]))
+                paths.append(await self._plan(atomic, part))
         except Refusal as refusal:
             return self._refused(group, len(paths), refusal)
         try:
             responses = await self._awaited(atomic.commit)
-        except GroupRefusal as error:
+        except RefusedGroup as error:
             return self._refused(group, error.index, error.refusal)
         except Refusal as refusal:
             # it concerns all requests of the group
-            return self._failed(group, [self._error(refusal, part) for part in group.parts], 0)
+            return self._failed(group, [refusal] * len(group.parts), 0)
         for part, path, response in zip(group.parts, paths, responses, strict=True):
             self._outcomes.add(part, path, response)
         self._outcomes.set(group.name, PartOutcome(succeeded=True))
         return GroupReply(group.name, _replies(group, responses))
 
+    async def _plan(self, atomic: AtomicWrites, part: Part) -> str | None:
+        """Plan a write, to whose record later requests of the group may refer by its path."""
+        request = await self._request(part)
+        path = await self._awaited(partial(atomic.add, request))
+        self._outcomes.set(part.id, PartOutcome(succeeded=True, path=path))
+        return path
+
     def _refused(self, group: Group, index: int, refusal: Refusal) -> GroupReply:
         part = group.parts[index]
         name = part.place if part.id is None else part.id
-        rest = rows.GROUP_REFUSED(id=name)
-        responses = [
-            self._error(refusal if number == index else rest, part)
-            for number, part in enumerate(group.parts)
-        ]
-        return self._failed(group, responses, index)
+        refusals = [rows.GROUP_REFUSED(id=name)] * len(group.parts)
+        refusals[index] = refusal
+        return self._failed(group, refusals, index)
 
-    def _failed(self, group: Group, responses: Sequence[Response], refused_at: int) -> GroupReply:
+    def _failed(self, group: Group, refusals: Sequence[Refusal], refused_at: int) -> GroupReply:
+        responses = list(map(self._error, refusals, group.parts))
         for name in (*(part.id for part in group.parts), group.name):
             self._outcomes.set(name, PartOutcome(succeeded=False))
         return GroupReply(group.name, _replies(group, responses), refused_at)
@@ -352,7 +344,7 @@ class Run:
         refusal = rows.BATCH_ENDED()
         if isinstance(item, Part):
             return Reply(item.id, self._error(refusal, item))
-        return self._failed(item, [self._error(refusal, part) for part in item.parts], 0)
+        return self._failed(item, [refusal] * len(item.parts), 0)
 
     def _error(self, refusal: Refusal, part: Part) -> Response:
         """The response to a refused request, whose headers precede those of the batch."""
@@ -365,7 +357,7 @@ class Run:
             if self._is_stopping or _is_cancelled():
                 raise rows.SERVICE_STOPPED()
             return await work()
-        except (Refusal, GroupRefusal, ClientDisconnectedError):
+        except (Refusal, RefusedGroup, ClientDisconnectedError):
             raise
         except asyncio.CancelledError:
             self._is_stopping = True
@@ -375,6 +367,8 @@ class Run:
             raise rows.FAILED(id=self._exchange.id) from None
 
     async def _request(self, part: Part) -> Request:
+        """The request of a part; raises `Refusal` if it cannot be sent, or must not."""
+        self._outcomes.check_dependencies(part)
         account = self._outer.principal.account
         if account is not None:
             account.check_quota()

@@ -25,10 +25,9 @@ from comptoir.features.inspector.segments import (
     SegmentWriter,
     private_folder,
 )
-from comptoir.http.exchange import Exchange, Observer
+from comptoir.http.exchange import Exchange, Observe
 from comptoir.http.feature import Feature, Kernel
 from comptoir.http.redaction import Redactor
-from comptoir.response.response import Response
 from comptoir.store.jobs import Job, every
 
 LOOK_SECONDS = 0.2
@@ -56,7 +55,7 @@ class Switch(msgspec.Struct, frozen=True):
     until: float | None = None
 
 
-class Inspector(Observer):
+class Inspector:
     """Keeps the last exchanges of a service; one for each of its processes.
 
     `is_on` says whether exchanges are captured. What is switched in one process, others notice
@@ -81,7 +80,7 @@ class Inspector(Observer):
         self._scribe = Scribe(redactor)
         self._writer = SegmentWriter(folder, own.inspect_requests, self._most_bytes)
         self._reader = SegmentReader(folder)
-        self._ended: deque[tuple[Exchange, Capture, int]] = deque()
+        self._ended: deque[tuple[Capture, int]] = deque()
         self._ended_bytes = 0
         self._is_full = False
         self._limit = 0
@@ -114,30 +113,19 @@ class Inspector(Observer):
         new.rename(self._switch_file)
         self._apply()
 
-    @override
-    def begin(self, exchange: Exchange, scope: Scope) -> bool:
+    def observe(self, exchange: Exchange, scope: Scope) -> Capture | None:
         """Capture an exchange that begins, unless it is a probe, or too many wait already."""
         if not self.is_on or scope["path"] in _PROBES:
-            return False
+            return None
         if self._is_full:
             self.skipped += 1
-            return False
-        exchange.notes = Capture(scope["raw_path"], scope["headers"], self._limit)
-        return True
+            return None
+        return Capture(exchange, scope["raw_path"], scope["headers"], self._limit, self._keep)
 
-    @override
-    def respond(self, exchange: Exchange, response: Response | None) -> None:
-        if isinstance(exchange.notes, Capture) and response is not None:
-            exchange.notes.note_response(response)
-
-    @override
-    def end(self, exchange: Exchange) -> None:
+    def _keep(self, capture: Capture) -> None:
         """Keep an exchange that has ended, of which a record is written soon."""
-        capture = exchange.notes
-        if not isinstance(capture, Capture):
-            return
         size = capture.size
-        self._ended.append((exchange, capture, size))
+        self._ended.append((capture, size))
         self._note_waiting(size)
 
     async def newest(self, most: int, wanted: Callable[[Head], bool]) -> Sequence[Head]:
@@ -164,9 +152,9 @@ class Inspector(Observer):
         began = time.perf_counter()
         records: list[ExchangeRecord] = []
         while self._ended and time.perf_counter() - began < SLICE_SECONDS:
-            ended, capture, size = self._ended.popleft()
+            capture, size = self._ended.popleft()
             self._note_waiting(-size)
-            records.append(self._scribe.record(ended, capture))
+            records.append(self._scribe.record(capture))
         # requests must not fail because a record cannot be written
         with suppress(OSError):
             self._writer.append(records)
@@ -228,5 +216,5 @@ class Inspecting(Feature):
         return [every(LOOK_SECONDS, self.inspector.look)] if self._has_screen else []
 
     @override
-    def observers(self) -> Sequence[Observer]:
-        return [self.inspector] if self._has_screen else []
+    def observers(self) -> Sequence[Observe]:
+        return [self.inspector.observe] if self._has_screen else []

@@ -11,7 +11,7 @@ from comptoir.edm.model import Company
 from comptoir.edm.times import Clock
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Query
-from comptoir.sql.reads import ReadStatements
+from comptoir.sql.statements import Statements
 from comptoir.store.store import (
     Reader,
     Reads,
@@ -29,44 +29,44 @@ LOOK_SECONDS = 5.0
 """Seconds between two looks for views that have existed as long as they may."""
 
 
-class PinnedView:
+class PinnedView(Reader):
     """The records after the change with a `number` of a company, `at` a time.
 
     It is for use in one event loop only, by one request after another.
     """
 
-    def __init__(self, number: int, at: float, reads: Reads, closing: AsyncExitStack) -> None:
+    def __init__(
+        self,
+        number: int,
+        at: float,
+        statements: Statements,
+        connection: SnapshotConnection,
+        closing: AsyncExitStack,
+    ) -> None:
         self.number = number
         self.at = at
         self.opened_at = time.monotonic()
-        self._reads = reads
         self._closing = closing
+        self.scheduler = SliceScheduler()
+        self._statements = statements
+        self._connection = connection
         self._used = asyncio.Lock()
+        self._running = asyncio.Lock()
 
     @asynccontextmanager
     async def reads(self) -> AsyncIterator[Reads]:
         """The reads of the view; it remains open during the block."""
         async with self._used:
-            yield self._reads
+            yield Reads(self._statements, self)
 
     async def close(self) -> None:
         """Close the view as soon as nobody uses it."""
         async with self._used:
             await self._closing.aclose()
 
-
-class _SnapshotReader(Reader):
-    """Runs statements one after the other on a connection with a fixed view."""
-
-    def __init__(self, connection: SnapshotConnection, statements: ReadStatements) -> None:
-        self.scheduler = SliceScheduler()
-        self._connection = connection
-        self._statements = statements
-        self._lock = asyncio.Lock()
-
     @override
     async def lookup(self, query: Query) -> list[Row]:
-        async with self._lock:
+        async with self._running:
             return await self._connection.fetch(query)
 
     @override
@@ -79,7 +79,7 @@ class _SnapshotReader(Reader):
 
     @override
     async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
-        rows = await self.rows(self._statements.page(plan), while_connected)
+        rows = await self.rows(self._statements.reads.page(plan), while_connected)
         async with aclosing(self.scheduler.sliced(rows)) as slices:
             async for some in slices:
                 yield some
@@ -108,19 +108,22 @@ class StaleReads:
             if not is_late:
                 return
             await self._drop(company.id)
-            number, at = await self._store.position(company), self._clock()
-            closing, statements = AsyncExitStack(), self._store.statements
+            number, at, closing = (
+                await self._store.position(company),
+                self._clock(),
+                AsyncExitStack(),
+            )
             connection = await closing.enter_async_context(self._store.snapshot())
-            reads = Reads(statements, _SnapshotReader(connection, statements.reads))
-            self._held[company.id] = PinnedView(number, at, reads, closing)
+            self._held[company.id] = PinnedView(
+                number, at, self._store.statements, connection, closing
+            )
 
     def of(self, company_id: str, seconds: float | None) -> PinnedView | None:
         """The view of a company; None without one that is younger than `seconds`."""
         held = self._held.get(company_id)
-        if held is None:
-            return None
-        is_late = seconds is not None and self._clock() - held.at >= seconds
-        return None if is_late else held
+        if held is None or seconds is None or self._clock() - held.at < seconds:
+            return held
+        return None
 
     async def close(self, most_seconds: float = 0) -> None:
         """Close all views, or those that have existed as long as this."""

@@ -48,8 +48,8 @@ from comptoir.features.rehearsal.fault import (
 )
 from comptoir.features.rehearsal.pinned_reads import LOOK_SECONDS, StaleReads
 from comptoir.features.rehearsal.rules import Rule, RuleState, SeenPage, ShiftedClock
-from comptoir.features.rehearsal.traffic import Traffic
-from comptoir.http.exchange import Exchange, Observer, read_body
+from comptoir.features.rehearsal.traffic import Traffic, Underway
+from comptoir.http.exchange import Exchange, Observe, read_body
 from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice
 from comptoir.outgoing import DeliveryFault
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
@@ -156,8 +156,8 @@ class Rehearsal(Feature):
         return [every(LOOK_SECONDS, self._views.look)]
 
     @override
-    def observers(self) -> Sequence[Observer]:
-        return [self.traffic]
+    def observers(self) -> Sequence[Observe]:
+        return [self.traffic.observe]
 
     @property
     def rules(self) -> Sequence[Rule]:
@@ -265,7 +265,7 @@ class Rehearsal(Feature):
     async def _handle(self, answer: Answer, request: Request, exchange: Exchange) -> Response:
         """The response to a request, or the fault that it meets."""
         target = self.target(request)
-        self.traffic.note_request(request, exchange, _company(target))
+        Underway.of(exchange).begin(request, _company(target))
         await self.before_write(request, target)
         perform = partial(answer, request, exchange)
         met = self.met(request, exchange, target, perform)
@@ -344,7 +344,7 @@ class Rehearsal(Feature):
         met = self._state.meet(asked, exchange.id, of_header, token)
         if met is not None:
             exchange.fault = f"{exchange.fault} {met[1].rule}".lstrip()
-            self.traffic.meet(exchange, *met)
+            Underway.of(exchange).met.append(met)
         return met
 
     def _of_header(self, request: Request) -> Rule | None:
@@ -397,14 +397,13 @@ class _Group:
         self._exchange = exchange
         self._met: AffectedRequest | None = None
         self._size = 0
-        self._responses: list[Response] = []
 
     async def add(self, request: Request) -> str | None:
         """Plan a write; raises `Refusal`, also for a fault that refuses it."""
         target = self._rehearsal.target(request)
         await self._rehearsal.before_write(request, target)
         if self._met is None:
-            met = self._rehearsal.met(request, self._exchange, target, self._performed)
+            met = self._rehearsal.met(request, self._exchange, target, self._perform)
             refusal = None if met is None else met.fault.refusal(met)
             if met is not None and refusal is not None:
                 raise _marked(refusal, met.firing)
@@ -412,26 +411,12 @@ class _Group:
         self._size += 1
         return await self._group.add(request)
 
-    async def commit(self) -> list[Response]:
-        """Do all writes or none, unless the fault prevents that; raises `Refusal`."""
-        return await self._changed(self._group.commit)
-
-    async def attempt(self, refused: Refusal | None) -> tuple[list[Response], Refusal | None]:
-        """Do the writes before a refused one; raises `Refusal` if the fault prevents that."""
-        undone = refused
-
-        async def perform() -> list[Response]:
-            nonlocal undone
-            responses, undone = await self._group.attempt(refused)
-            return responses
-
-        return await self._changed(perform), undone
-
-    async def _changed(self, perform: Callable[[], Awaitable[list[Response]]]) -> list[Response]:
-        """The responses, of which the fault changes one; raises `Refusal` if there are none."""
+    async def commit(self, refused: Refusal | None = None) -> list[Response]:
+        """Do all writes or none; the fault changes a response, or refuses all by a `Refusal`."""
+        self._refused = refused
         if self._met is None:
-            return await perform()
-        self._perform = perform
+            return await self._group.commit(refused)
+        self._responses: list[Response] = []
         changed = await _acted(self._met)
         if not self._responses:
             # the page of a gateway, which never sees the requests of a batch
@@ -439,8 +424,8 @@ class _Group:
         self._responses[self._index] = changed
         return self._responses
 
-    async def _performed(self) -> Response:
-        self._responses += await self._perform()
+    async def _perform(self) -> Response:
+        self._responses = await self._group.commit(self._refused)
         return self._responses[self._index]
 
 
@@ -492,7 +477,7 @@ class ControlEndpoint:
             self._route("/rules", self._add, "POST", status=201),
             self._route("/rules/{id}", self._remove, "DELETE"),
             self._route("/log", _listing(lambda: rehearsal.firings), "GET"),
-            self._route("/requests", _listing(traffic.requests), "GET"),
+            self._route("/requests", _listing(lambda: traffic.requests), "GET"),
             self._route("/report", self._report, "GET", of_all=True),
             self._route("/mark", self._mark, "POST", of_all=True),
             self._route("/reset", self._reset, "POST", of_all=True),
