@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comptoir.app import application
+from comptoir.catalog import MODEL
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import BAD_REQUEST
 from comptoir.features.rehearsal.documents import (
@@ -25,7 +26,7 @@ from support.service import StartService
 from support.settings import settings_of
 from support.together import together
 
-SETS = ("contactsExt", "customersExt", "itemsExt")
+SETS = MODEL.sets
 
 
 def document(*rules: object, **members: object) -> bytes:

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import accumulate
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -28,7 +28,7 @@ from comptoir.http.routes import Routes
 from comptoir.plan.target import Resource, company_id_of, resolve
 from comptoir.request.batch.tree import BATCH
 from comptoir.request.headers import Headers, combined
-from comptoir.request.path import READ_METHODS, first_segment, parse_path
+from comptoir.request.path import READ_METHODS, parse_path
 from comptoir.response.response import whole_body
 
 _COMPANY = re.compile(r"companies\(([^)]*)\)")
@@ -226,8 +226,9 @@ def _named(path: str, model: Model) -> tuple[str, str, EntitySet] | None:
 
     Returns its path, the id of its company, and its set.
     """
-    for beginning in reversed(list(islice(_beginnings(path), MOST_SEGMENTS))):
-        # what the service does not know may follow a record
+    beginnings = list(accumulate(path.split("/")[:MOST_SEGMENTS], "{}/{}".format))
+    for beginning in reversed(beginnings):
+        # what the service does not know may follow a record, and a slash may be in a key
         with suppress(Refusal):
             segments = parse_path(beginning)
             company_id = company_id_of(segments)
@@ -235,12 +236,3 @@ def _named(path: str, model: Model) -> tuple[str, str, EntitySet] | None:
             if target.resource is Resource.RECORD and target.entity_set.per_company and company_id:
                 return beginning, company_id, target.entity_set
     return None
-
-
-def _beginnings(path: str) -> Iterator[str]:
-    """The beginnings of a path, each one segment longer; ends at a malformed segment."""
-    rest = path
-    with suppress(Refusal):
-        while rest:
-            _, rest = first_segment(rest)
-            yield path[: len(path) - len(rest)]

@@ -150,14 +150,12 @@ class Inspector:
     def _write(self) -> None:
         """Write records for a time, before requests have their turn."""
         began = time.perf_counter()
-        records: list[ExchangeRecord] = []
         while self._ended and time.perf_counter() - began < SLICE_SECONDS:
             capture, size = self._ended.popleft()
             self._note_waiting(-size)
-            records.append(self._scribe.record(capture))
-        # requests must not fail because a record cannot be written
-        with suppress(OSError):
-            self._writer.append(records)
+            # requests must not fail because a record cannot be written
+            with suppress(OSError):
+                self._writer.append(self._scribe.record(capture))
 
     def _note_waiting(self, more: int) -> None:
         """Decide whether more exchanges may wait, when those that do have more bytes, or fewer."""

@@ -5,7 +5,7 @@ none of their own. Every error in a text is a `Refusal` (400) that names its pla
 `rules[2].match.method`.
 """
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated, TypeVar, get_args
 
@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Raw
 from msgspec.structs import fields, replace
 
+from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import Refusal
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.fault import HEADER, Fault, Stage
@@ -67,8 +68,8 @@ def parse_header(value: str) -> Rule:
     return Rule(f"header:{rest['key']}", fault, times=int(rest["times"]))
 
 
-def parse_rules(body: bytes, sets: Collection[str]) -> tuple[Rule, ...]:
-    """The rules of a document; `sets` are the names of the entity sets."""
+def parse_rules(body: bytes, sets: Sequence[EntitySet]) -> tuple[Rule, ...]:
+    """The rules of a document; `sets` are those that a rule may name, and a fault act on."""
     document = _struct(_bounded(body), _Document, "")
     if (document.rules is None) == (not document.preset):
         raise errors.RULES_OR_PRESET()
@@ -86,7 +87,7 @@ def parse_rules(body: bytes, sets: Collection[str]) -> tuple[Rule, ...]:
     return tuple(by_id.values())
 
 
-def parse_rule(body: bytes, name: str, sets: Collection[str]) -> Rule:
+def parse_rule(body: bytes, name: str, sets: Sequence[EntitySet]) -> Rule:
     """A single rule, such as one that is added to others; `name` is its id without one."""
     return _rule(_bounded(body), "", name, 0, sets)
 
@@ -96,7 +97,7 @@ def parse_advance(body: bytes) -> float:
     return _struct(_bounded(body), _Advance, "").advance.total_seconds()
 
 
-def _rule(raw: bytes | Raw, place: str, name: str, seed: int, sets: Collection[str]) -> Rule:
+def _rule(raw: bytes | Raw, place: str, name: str, seed: int, sets: Sequence[EntitySet]) -> Rule:
     """The rule in an object; `name` and `seed` are those of one without its own."""
     rule = _struct(raw, Rule, place, id=name, seed=seed)
     fault, match = rule.fault, rule.match
@@ -108,8 +109,10 @@ def _rule(raw: bytes | Raw, place: str, name: str, seed: int, sets: Collection[s
         )
     if match.company and fault.window:
         raise errors.WINDOW_OF_COMPANY(at_fault, place=at_fault)
-    if match.entity_set and match.entity_set not in sets:
-        raise errors.UNKNOWN_SET(at_set, known=sets, name=match.entity_set, place=at_set)
+    known = [each.name for each in sets]
+    if match.entity_set and match.entity_set not in known:
+        raise errors.UNKNOWN_SET(at_set, known=known, name=match.entity_set, place=at_set)
+    fault.check([each for each in sets if match.entity_set in ("", each.name)], at_fault)
     return replace(rule, match=replace(match, company=match.company.lower()))
 
 

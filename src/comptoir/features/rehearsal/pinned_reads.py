@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass, field
 
 from typing_extensions import override
 
@@ -29,45 +30,38 @@ LOOK_SECONDS = 5.0
 """Seconds between two looks for views that have existed as long as they may."""
 
 
+@dataclass(slots=True, eq=False)
 class PinnedView(Reader):
     """The records after the change with a `number` of a company, `at` a time.
 
     It is for use in one event loop only, by one request after another.
     """
 
-    def __init__(
-        self,
-        number: int,
-        at: float,
-        statements: Statements,
-        connection: SnapshotConnection,
-        closing: AsyncExitStack,
-    ) -> None:
-        self.number = number
-        self.at = at
-        self.opened_at = time.monotonic()
-        self._closing = closing
-        self.scheduler = SliceScheduler()
-        self._statements = statements
-        self._connection = connection
-        self._used = asyncio.Lock()
-        self._running = asyncio.Lock()
+    number: int
+    at: float
+    statements: Statements
+    connection: SnapshotConnection
+    closing: AsyncExitStack
+    opened_at: float = field(default_factory=time.monotonic)
+    scheduler: SliceScheduler = field(default_factory=SliceScheduler)
+    _used: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _running: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @asynccontextmanager
     async def reads(self) -> AsyncIterator[Reads]:
         """The reads of the view; it remains open during the block."""
         async with self._used:
-            yield Reads(self._statements, self)
+            yield Reads(self.statements, self)
 
     async def close(self) -> None:
         """Close the view as soon as nobody uses it."""
         async with self._used:
-            await self._closing.aclose()
+            await self.closing.aclose()
 
     @override
     async def lookup(self, query: Query) -> list[Row]:
         async with self._running:
-            return await self._connection.fetch(query)
+            return await self.connection.fetch(query)
 
     @override
     async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
@@ -79,7 +73,7 @@ class PinnedView(Reader):
 
     @override
     async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
-        rows = await self.rows(self._statements.reads.page(plan), while_connected)
+        rows = await self.rows(self.statements.reads.page(plan), while_connected)
         async with aclosing(self.scheduler.sliced(rows)) as slices:
             async for some in slices:
                 yield some
@@ -108,15 +102,10 @@ class StaleReads:
             if not is_late:
                 return
             await self._drop(company.id)
-            number, at, closing = (
-                await self._store.position(company),
-                self._clock(),
-                AsyncExitStack(),
-            )
+            number, at = await self._store.position(company), self._clock()
+            closing, statements = AsyncExitStack(), self._store.statements
             connection = await closing.enter_async_context(self._store.snapshot())
-            self._held[company.id] = PinnedView(
-                number, at, self._store.statements, connection, closing
-            )
+            self._held[company.id] = PinnedView(number, at, statements, connection, closing)
 
     def of(self, company_id: str, seconds: float | None) -> PinnedView | None:
         """The view of a company; None without one that is younger than `seconds`."""

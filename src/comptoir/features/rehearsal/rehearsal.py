@@ -9,6 +9,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
 import click
@@ -171,18 +172,7 @@ class Rehearsal(Feature):
 
     def parsed(self, body: bytes) -> Sequence[Rule]:
         """The rules of a document; raises `Refusal` (400)."""
-        rules = parse_rules(body, self._sets)
-        for number, rule in enumerate(rules):
-            self._check(rule, f"rules[{number}].fault")
-        return rules
-
-    def _check(self, rule: Rule, place: str) -> None:
-        name = rule.match.entity_set
-        rule.fault.check([each for each in self.model.sets if name in ("", each.name)], place)
-
-    @property
-    def _sets(self) -> Sequence[str]:
-        return [each.name for each in self.model.sets]
+        return parse_rules(body, self.model.sets)
 
     async def replace(self, rules: Sequence[Rule], actor: Actor) -> None:
         """Replace the rules; all counts start again, and the tokens that were ended are valid.
@@ -204,8 +194,8 @@ class Rehearsal(Feature):
             rules = self.rules
             taken = {each.id for each in rules}
             names = map("rule-{}".format, count(len(rules)))
-            rule = parse_rule(body, next(each for each in names if each not in taken), self._sets)
-            self._check(rule, "fault")
+            name = next(each for each in names if each not in taken)
+            rule = parse_rule(body, name, self.model.sets)
             if not reaches(rule.match.company):
                 raise errors.OTHER_COMPANY("match.company")
             if len(rules) >= MOST_RULES:
@@ -354,7 +344,7 @@ class Rehearsal(Feature):
             return None
         rule = parse_header(sent.decode("latin-1"))
         rule.fault.check_header(request.principal)
-        self._check(rule, HEADER)
+        rule.fault.check(self.model.sets, HEADER)
         return rule
 
     def _candidate(
@@ -454,7 +444,29 @@ def _company(target: Target | None) -> str:
     return "" if target is None or target.company_id is None else target.company_id
 
 
-_Act = Callable[[PageRequest, Principal], Awaitable[object]]
+class _Call(NamedTuple):
+    """A request to the control endpoint, and who it is from."""
+
+    request: PageRequest
+    principal: Principal
+
+    @property
+    def actor(self) -> Actor:
+        """The client in the audit log."""
+        exchange = _exchange(self.request)
+        return Actor(exchange.subject, exchange.client, exchange.id)
+
+    async def body(self) -> bytes:
+        headers = combined(self.request.scope["headers"])
+        return await read_body(self.request.receive, headers, LONGEST_DOCUMENT)
+
+    def check_all(self) -> None:
+        """Raise `Refusal` (403) for a token that is not for all companies."""
+        if self.principal.companies is not None:
+            raise errors.ALL_COMPANIES()
+
+
+_Act = Callable[[_Call], Awaitable[object]]
 """Returns the content of a response, or None."""
 
 
@@ -479,8 +491,8 @@ class ControlEndpoint:
             self._route("/log", _listing(lambda: rehearsal.firings), "GET"),
             self._route("/requests", _listing(lambda: traffic.requests), "GET"),
             self._route("/report", self._report, "GET", of_all=True),
-            self._route("/mark", self._mark, "POST", of_all=True),
-            self._route("/reset", self._reset, "POST", of_all=True),
+            self._route("/mark", lambda _: rehearsal.remember(), "POST", of_all=True),
+            self._route("/reset", lambda call: rehearsal.restore(call.actor), "POST", of_all=True),
             self._route("/clock", self._clock, "POST", of_all=True),
         ]
 
@@ -492,12 +504,12 @@ class ControlEndpoint:
         async def respond(request: PageRequest) -> PageResponse:
             authorization = request.headers.get("authorization")
             sent = None if authorization is None else authorization.encode("latin-1")
-            principal = await self._authenticator.authenticate(sent)
-            _exchange(request).subject = principal.subject
-            require(principal, Scope.FAULTS)
+            call = _Call(request, await self._authenticator.authenticate(sent))
+            _exchange(request).subject = call.principal.subject
+            require(call.principal, Scope.FAULTS)
             if of_all:
-                _require_all(principal)
-            content = await act(request, principal)
+                call.check_all()
+            content = await act(call)
             if content is None:
                 return PageResponse(status_code=204)
             encoded = msgspec.json.encode(content)
@@ -505,68 +517,41 @@ class ControlEndpoint:
 
         return Route(f"/faults{path}", respond, methods=list(methods))
 
-    async def _rules(self, request: PageRequest, principal: Principal) -> object:
-        if request.method in READ_METHODS:
-            known = self._rehearsal.rules
-            return _listed([each for each in known if principal.reaches(each.match.company)])
-        _require_all(principal)
-        rules: Sequence[Rule] = ()
-        if request.method == "PUT":
-            rules = self._rehearsal.parsed(await _body(request))
-        await self._rehearsal.replace(rules, _actor(request))
-        return _listed(rules)
+    async def _rules(self, call: _Call) -> object:
+        method, reaches = call.request.method, call.principal.reaches
+        if method in READ_METHODS:
+            rules = [each for each in self._rehearsal.rules if reaches(each.match.company)]
+        else:
+            call.check_all()
+            rules = [*self._rehearsal.parsed(await call.body())] if method == "PUT" else []
+            await self._rehearsal.replace(rules, call.actor)
+        return {"rules": [each.listed for each in rules]}
 
-    async def _add(self, request: PageRequest, principal: Principal) -> object:
-        body = await _body(request)
-        return (await self._rehearsal.add(body, _actor(request), principal.reaches)).listed
+    async def _add(self, call: _Call) -> object:
+        body = await call.body()
+        return (await self._rehearsal.add(body, call.actor, call.principal.reaches)).listed
 
-    async def _remove(self, request: PageRequest, principal: Principal) -> None:
-        rule_id = request.path_params["id"]
-        await self._rehearsal.remove(rule_id, _actor(request), principal.reaches)
+    async def _remove(self, call: _Call) -> None:
+        rule_id = call.request.path_params["id"]
+        await self._rehearsal.remove(rule_id, call.actor, call.principal.reaches)
 
-    async def _report(self, _: PageRequest, _principal: Principal) -> object:
+    async def _report(self, _: _Call) -> object:
         report = self._rehearsal.traffic.report()
         return {"value": [{"client": each, "traps": report[each]} for each in report]}
 
-    async def _clock(self, request: PageRequest, _: Principal) -> object:
-        return {"aheadSeconds": self._rehearsal.advance(parse_advance(await _body(request)))}
-
-    async def _mark(self, _: PageRequest, _principal: Principal) -> None:
-        await self._rehearsal.remember()
-
-    async def _reset(self, request: PageRequest, _: Principal) -> None:
-        await self._rehearsal.restore(_actor(request))
+    async def _clock(self, call: _Call) -> object:
+        return {"aheadSeconds": self._rehearsal.advance(parse_advance(await call.body()))}
 
 
-def _listing(entries: Callable[[], Sequence[Firing | Sent]]) -> _Act:
+def _listing(entries: Callable[[], Iterable[Firing | Sent]]) -> _Act:
     """Lists the entries about companies that a token can access."""
 
-    async def act(_: PageRequest, principal: Principal) -> object:
-        return {"value": [each for each in entries() if principal.reaches(each.company)]}
+    async def act(call: _Call) -> object:
+        return {"value": [each for each in entries() if call.principal.reaches(each.company)]}
 
     return act
-
-
-def _require_all(principal: Principal) -> None:
-    """Raise `Refusal` (403) for a token that is not for all companies."""
-    if principal.companies is not None:
-        raise errors.ALL_COMPANIES()
 
 
 def _exchange(request: PageRequest) -> Exchange:
     exchange: Exchange = request.scope["exchange"]
     return exchange
-
-
-def _actor(request: PageRequest) -> Actor:
-    """The client in the audit log, once it is authenticated."""
-    exchange = _exchange(request)
-    return Actor(exchange.subject, exchange.client, exchange.id)
-
-
-async def _body(request: PageRequest) -> bytes:
-    return await read_body(request.receive, combined(request.scope["headers"]), LONGEST_DOCUMENT)
-
-
-def _listed(rules: Sequence[Rule]) -> object:
-    return {"rules": [each.listed for each in rules]}
