@@ -109,8 +109,12 @@ class Batches:
             # the batch itself has counted as one of its requests
             account.take(max(sum(1 for _ in batch.parts) - 1, 0))
         wishes = preferences(request.headers)
+        # JSON goes on by default (OData JSON Format 4.01, 19.4), other batches stop (Protocol 4.01,
+        # 11.7.7.5)
         goes_on = request_type == JSON and not self._rules.json_stops
-        mode = BatchMode.of_json(wishes) if goes_on else BatchMode.stopping(wishes)
+        wish = wishes.continue_on_error
+        stops = not (goes_on if wish is None else wish)
+        mode = BatchMode(stops, answers_rest=goes_on, in_order=stops or not goes_on)
         run = Run(self._shared, request, exchange, mode)
         headers: list[Header] = [ODATA_VERSION]
         applied = wishes.applied(continue_on_error=True)

@@ -17,14 +17,7 @@ from comptoir.http.feature import AtomicWrites, Kernel, answer_through
 from comptoir.http.routes import RequestTarget
 from comptoir.request.batch.documents import holds
 from comptoir.request.batch.tree import Batch, Group, Part, referenced_tag
-from comptoir.request.headers import (
-    ACCESS,
-    Headers,
-    Preferences,
-    access,
-    check_isolation,
-    check_versions,
-)
+from comptoir.request.headers import ACCESS, Headers, access, check_isolation, check_versions
 from comptoir.response.batch import GroupReply, Replies, Reply
 from comptoir.response.errors import ErrorWriter
 from comptoir.response.response import Response
@@ -55,17 +48,6 @@ class BatchMode(msgspec.Struct, frozen=True):
     stops_at_errors: bool
     answers_rest: bool
     in_order: bool
-
-    @classmethod
-    def of_json(cls, wishes: Preferences) -> "BatchMode":
-        """The mode of a batch in JSON that goes on by default (OData JSON Format 4.01, 19.4)."""
-        stops = wishes.continue_on_error is False
-        return cls(stops, answers_rest=True, in_order=stops)
-
-    @classmethod
-    def stopping(cls, wishes: Preferences) -> "BatchMode":
-        """The mode of a batch that stops by default (OData Protocol 4.01, 11.7.7.5)."""
-        return cls(not wishes.continue_on_error, answers_rest=False, in_order=True)
 
 
 class PartOutcome(msgspec.Struct, frozen=True):
@@ -151,8 +133,6 @@ class Run:
 
     def __init__(self, shared: Shared, outer: Request, exchange: Exchange, mode: BatchMode) -> None:
         self._shared = shared
-        self._service = shared.service
-        self._errors = shared.errors
         self._outer = outer
         self._exchange = exchange
         self._mode = mode
@@ -295,7 +275,7 @@ class Run:
         return Reply(part.id, response)
 
     def _atomic(self) -> AtomicWrites:
-        atomic: AtomicWrites = self._service.atomic()
+        atomic: AtomicWrites = self._shared.service.atomic()
         for feature in reversed(self._shared.features):
             atomic = feature.around_group(atomic, self._exchange)
         return atomic
@@ -349,7 +329,7 @@ class Run:
     def _error(self, refusal: Refusal, part: Part) -> Response:
         """The response to a refused request, whose headers precede those of the batch."""
         headers = {**self._outer.headers, **part.headers}
-        return self._errors.response(refusal, self._exchange.id, headers)
+        return self._shared.errors.response(refusal, self._exchange.id, headers)
 
     async def _awaited(self, work: Callable[[], Awaitable[T]]) -> T:
         """Await the service; raises `Refusal` for any failure, which concerns one request only."""
