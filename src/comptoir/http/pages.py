@@ -94,11 +94,10 @@ def pages(
         Route("/metrics", exposition),
         *_docs_routes(kernel.model, settings),
     ]
+    documented = [*front_routes(settings, links, has_docs=True), health, *inner, *optional]
     if not settings.admin_port:
-        front = front_routes(settings, links, has_docs=True)
-        return _application([*front, health, *inner, *optional, *oauth], errors, settings)
-    of_operator = front_routes(settings, links, has_docs=True)
-    of_admin = _application([*of_operator, health, *inner, *optional], errors, settings)
+        return _application([*documented, *oauth], errors, settings)
+    of_admin = _application(documented, errors, settings)
     front = front_routes(settings, links, has_docs=False)
     of_clients = _application([*front, health, *optional, *oauth], errors, settings)
 

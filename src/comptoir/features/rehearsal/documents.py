@@ -70,7 +70,7 @@ def parse_header(value: str) -> Rule:
 
 def parse_rules(body: bytes, sets: Sequence[EntitySet]) -> tuple[Rule, ...]:
     """The rules of a document; `sets` are those that a rule may name, and a fault act on."""
-    document = _struct(_bounded(body), _Document, "")
+    document = _struct(body, _Document, "")
     if (document.rules is None) == (not document.preset):
         raise errors.RULES_OR_PRESET()
     if document.rules is None:
@@ -89,12 +89,12 @@ def parse_rules(body: bytes, sets: Sequence[EntitySet]) -> tuple[Rule, ...]:
 
 def parse_rule(body: bytes, name: str, sets: Sequence[EntitySet]) -> Rule:
     """A single rule, such as one that is added to others; `name` is its id without one."""
-    return _rule(_bounded(body), "", name, 0, sets)
+    return _rule(body, "", name, 0, sets)
 
 
 def parse_advance(body: bytes) -> float:
     """The seconds in `{"advance": "PT8M"}`; negative for a clock that would move back."""
-    return _struct(_bounded(body), _Advance, "").advance.total_seconds()
+    return _struct(body, _Advance, "").advance.total_seconds()
 
 
 def _rule(raw: bytes | Raw, place: str, name: str, seed: int, sets: Sequence[EntitySet]) -> Rule:
@@ -118,6 +118,8 @@ def _rule(raw: bytes | Raw, place: str, name: str, seed: int, sets: Sequence[Ent
 
 def _struct(raw: bytes | Raw, form: type[S], place: str, **given: object) -> S:
     """The object at a place, empty for the document; `given` is what it need not have."""
+    if not place and len(raw) > LONGEST_DOCUMENT:
+        raise errors.LONG_DOCUMENT(limit=LONGEST_DOCUMENT)
     found = _decoded(raw, dict[str, Raw], place)
     name = repeated(MEMBERS.decode(raw))
     if name is not None:
@@ -167,9 +169,3 @@ def _invalid(target: str | None, value: str, place: str, form: object) -> Refusa
 
 def _place_of(name: str, owner: str) -> str:
     return f"{owner}.{name}" if owner else name
-
-
-def _bounded(body: bytes) -> bytes:
-    if len(body) > LONGEST_DOCUMENT:
-        raise errors.LONG_DOCUMENT(limit=LONGEST_DOCUMENT)
-    return body

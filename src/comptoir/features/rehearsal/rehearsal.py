@@ -90,6 +90,8 @@ class Rehearsal(Feature):
         self.delivery_faults = self
         self.traffic = Traffic(model, self.clock)
         self._state = RuleState(self._first_rules(), self.clock)
+        self.firings = self._state.firings
+        """The log of faults."""
         self._mark: Sequence[baselines.CompanyMark] = ()
         self._changing = asyncio.Lock()
         self.resets = 0
@@ -101,7 +103,7 @@ class Rehearsal(Feature):
             return ()
         content = read_whole(Path(path), errors.FILE_OF_RULES)
         try:
-            return self.parsed(content)
+            return parse_rules(content, self.model.sets)
         except Refusal as refusal:
             raise operator_rows.AT_PLACE(place=path, error=refusal) from None
 
@@ -164,15 +166,6 @@ class Rehearsal(Feature):
     def rules(self) -> Sequence[Rule]:
         """The rules in force, in the order in which they are compared with a request."""
         return self._state.in_force()
-
-    @property
-    def firings(self) -> Sequence[Firing]:
-        """The log of faults."""
-        return self._state.firings
-
-    def parsed(self, body: bytes) -> Sequence[Rule]:
-        """The rules of a document; raises `Refusal` (400)."""
-        return parse_rules(body, self.model.sets)
 
     async def replace(self, rules: Sequence[Rule], actor: Actor) -> None:
         """Replace the rules; all counts start again, and the tokens that were ended are valid.
@@ -488,8 +481,8 @@ class ControlEndpoint:
             self._route("", self._rules, "GET", "PUT", "DELETE"),
             self._route("/rules", self._add, "POST", status=201),
             self._route("/rules/{id}", self._remove, "DELETE"),
-            self._route("/log", _listing(lambda: rehearsal.firings), "GET"),
-            self._route("/requests", _listing(lambda: traffic.requests), "GET"),
+            self._route("/log", _listing(rehearsal.firings), "GET"),
+            self._route("/requests", _listing(traffic.requests), "GET"),
             self._route("/report", self._report, "GET", of_all=True),
             self._route("/mark", lambda _: rehearsal.remember(), "POST", of_all=True),
             self._route("/reset", lambda call: rehearsal.restore(call.actor), "POST", of_all=True),
@@ -523,7 +516,9 @@ class ControlEndpoint:
             rules = [each for each in self._rehearsal.rules if reaches(each.match.company)]
         else:
             call.check_all()
-            rules = [*self._rehearsal.parsed(await call.body())] if method == "PUT" else []
+            rules = []
+            if method == "PUT":
+                rules += parse_rules(await call.body(), self._rehearsal.model.sets)
             await self._rehearsal.replace(rules, call.actor)
         return {"rules": [each.listed for each in rules]}
 
@@ -536,18 +531,18 @@ class ControlEndpoint:
         await self._rehearsal.remove(rule_id, call.actor, call.principal.reaches)
 
     async def _report(self, _: _Call) -> object:
-        report = self._rehearsal.traffic.report()
+        report = self._rehearsal.traffic.tally.report()
         return {"value": [{"client": each, "traps": report[each]} for each in report]}
 
     async def _clock(self, call: _Call) -> object:
         return {"aheadSeconds": self._rehearsal.advance(parse_advance(await call.body()))}
 
 
-def _listing(entries: Callable[[], Iterable[Firing | Sent]]) -> _Act:
+def _listing(entries: Iterable[Firing | Sent]) -> _Act:
     """Lists the entries about companies that a token can access."""
 
     async def act(call: _Call) -> object:
-        return {"value": [each for each in entries() if call.principal.reaches(each.company)]}
+        return {"value": [each for each in entries if call.principal.reaches(each.company)]}
 
     return act
 

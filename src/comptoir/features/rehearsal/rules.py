@@ -44,10 +44,8 @@ _FRACTIONS = 2.0**64
 K = TypeVar("K")
 V = TypeVar("V")
 
-
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 MOST_TIMES = 1_000_000_000
-HIGHEST_SEED = 2**63 - 1
 LONGEST_TEXT = 500
 """Characters of a path or of a client's name in a rule."""
 
@@ -70,7 +68,7 @@ def _text(pattern: str, wanted: str) -> Meta:
 
 
 Count = Annotated[int, _integer(1, MOST_TIMES)]
-Seed = Annotated[int, _integer(0, HIGHEST_SEED)]
+Seed = Annotated[int, _integer(0, 2**63 - 1)]
 Text = Annotated[str, _text("(?s).", f"text of 1 to {LONGEST_TEXT} characters")]
 Name = Annotated[
     str,
@@ -270,6 +268,7 @@ class RuleState:
 
     def __init__(self, rules: Sequence[Rule], clock: Clock) -> None:
         self._clock = clock
+        self.firings: deque[Firing] = deque(maxlen=MOST_FIRINGS)
         self.reset()
         self._rules = tuple(rules)
 
@@ -277,7 +276,7 @@ class RuleState:
         """Forget everything."""
         self.set_rules(())
         self._pages: dict[tuple[str, str], SeenPage] = {}
-        self.firings: deque[Firing] = deque(maxlen=MOST_FIRINGS)
+        self.firings.clear()
 
     def in_force(self) -> Sequence[Rule]:
         """The rules that have not ended."""

@@ -1,7 +1,7 @@
 """Watches the requests to a rehearsal, and notes the traps that clients have met."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
 from functools import partial
@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from comptoir.edm.model import Model
 from comptoir.edm.times import Clock, instant
-from comptoir.features.rehearsal.entries import NOT_APPLICABLE, Firing, Sent, TrapLine
+from comptoir.features.rehearsal.entries import NOT_APPLICABLE, Firing, Sent
 from comptoir.features.rehearsal.fault import Fault
 from comptoir.features.rehearsal.traps import OF_SIGNS, Trap, TrapTally, TrapTarget
 from comptoir.http.exchange import Exchange, Observer
@@ -38,17 +38,14 @@ class Traffic:
     def __init__(self, model: Model, clock: Clock) -> None:
         self.clock = clock
         self.redactor = Redactor.of(model)
+        self.requests: deque[Sent] = deque(maxlen=MOST_REQUESTS)
+        """The last requests that have ended."""
         self.forget()
 
     def forget(self) -> None:
         """Forget the requests that have ended, and the traps."""
-        self.requests: deque[Sent] = deque(maxlen=MOST_REQUESTS)
-        """The last requests that have ended."""
+        self.requests.clear()
         self.tally = TrapTally()
-
-    def report(self) -> Mapping[str, Sequence[TrapLine]]:
-        """A line for each trap, by client."""
-        return self.tally.report()
 
     def deliver(self, fault: Fault, firing: Firing) -> None:
         """Note a fault that a delivery has met."""
