@@ -15,7 +15,7 @@ from comptoir.auth.roles import Principal
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INTERNAL_ERROR, INVALID_CREDENTIALS, UNAVAILABLE
-from comptoir.http.batch import Batches, batch_root
+from comptoir.http.batch import Batches, is_batch
 from comptoir.http.compression import VARY, encoded, response_coding
 from comptoir.http.exchange import (
     CUT,
@@ -172,7 +172,9 @@ class Api:
         if self._profile_headers:
             self._added.append(lambda _, exchange: self._profile_headers.of(exchange.id))
         if settings.behaviour.shows_limits:
-            self._added.append(_limits)
+            self._added.append(
+                lambda _, exchange: exchange.account.headers() if exchange.account else []
+            )
         self._check_url = UrlLimits(settings).check
         self._body_bytes = settings.body_bytes
         self._batch_bytes = settings.batch_bytes
@@ -297,8 +299,8 @@ class Api:
         if self._names_companies:
             target = RequestTarget(root, path, query, headers)
             root, path, query, headers = await self._with_company_id(target, principal)
-        is_batch = raw_path.endswith(_BATCH) and batch_root(path) is not None
-        limit = self._batch_bytes if is_batch else self._body_bytes
+        for_batch = raw_path.endswith(_BATCH) and is_batch(path)
+        limit = self._batch_bytes if for_batch else self._body_bytes
         request = Request(
             method=scope["method"],
             root=root,
@@ -312,7 +314,7 @@ class Api:
         )
         for each in exchange.observers:
             each.note_request(request)
-        answer = self._answer_batch if is_batch else self._answer
+        answer = self._answer_batch if for_batch else self._answer
         return await answer(request, exchange)
 
     async def _principal(
@@ -373,10 +375,6 @@ class Api:
             await send(message)
 
         return recording
-
-
-def _limits(_: Scope, exchange: Exchange) -> list[Header]:
-    return [] if exchange.account is None else exchange.account.headers()
 
 
 class Application:

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from urllib.parse import unquote
 
-import msgspec
-
 from comptoir.errors import refusal_rows as rows
 from comptoir.http.batch_run import BatchMode, Run, Shared
 from comptoir.http.exchange import Exchange
@@ -43,27 +41,15 @@ _BATCH = "$batch"
 _ONLY_IN_PARTS = (b"if-match", b"if-none-match")
 
 
-class BatchRoot(msgspec.Struct, frozen=True):
-    """The service root of a batch: its path below the base path, and the company's id in it."""
-
-    path: str
-    company_id: str | None
-
-
-def batch_root(path: str) -> BatchRoot | None:
-    """The service root of a batch, by the path below the base path; None if that is not a batch's.
+def is_batch(path: str) -> bool:
+    """Whether a path below the base path is that of a batch, of the service or of a company.
 
     Raises `Refusal` (400) for a malformed path.
     """
     root, _, last = path.rpartition("/")
-    if unquote(last) != _BATCH:
-        return None
-    if not root:
-        return BatchRoot("", None)
-    if "/" in root.removeprefix("/"):
-        return None
-    company_id = company_id_of(parse_path(path))
-    return None if company_id is None else BatchRoot(root, company_id)
+    if unquote(last) != _BATCH or "/" in root.removeprefix("/"):
+        return False
+    return not root or company_id_of(parse_path(path)) is not None
 
 
 class Batches:
@@ -92,10 +78,11 @@ class Batches:
         The checks come in this order: company, method, media type, Accept, headers, size, body,
         rate.
         """
-        root = batch_root(request.path) or BatchRoot("", None)
-        if root.company_id is not None:
+        root = request.path.rpartition("/")[0]
+        company_id = company_id_of(parse_path(request.path)) if root else None
+        if company_id is not None:
             # each request of the batch checks its company again
-            await self._service.company(request, root.company_id, may_lag=True)
+            await self._service.company(request, company_id, may_lag=True)
         if request.method != "POST":
             raise rows.METHOD(method=request.method, resource=_BATCH, allowed="POST")
         request_type = _request_type(request.headers)
@@ -135,7 +122,7 @@ class Batches:
             body = multipart_body(replies, boundary, nested=request_type == MULTIPART)
         return await _response(coalesced(body, PIECE_BYTES), headers)
 
-    async def _batch(self, request: Request, root: BatchRoot, request_type: str) -> Batch:
+    async def _batch(self, request: Request, root: str, request_type: str) -> Batch:
         body = await request.read_body()
         roots = self._roots(request, root)
         if request_type == JSON:
@@ -143,13 +130,13 @@ class Batches:
         boundary = boundary_of(request.headers[b"content-type"].decode("latin-1"))
         return parse_multipart(body, boundary, self._limits, roots)
 
-    def _roots(self, request: Request, root: BatchRoot) -> Roots:
+    def _roots(self, request: Request, root: str) -> Roots:
         origins = self._origins
         # the Host header is not trusted: it serves to recognize URLs, but not to create links
         host = request.headers.get(b"host", b"").decode("latin-1")
         if host:
             origins |= {origin(f"{scheme}://{host}") for scheme in ("http", "https")}
-        return Roots(origins, self._base_paths, root.path)
+        return Roots(origins, self._base_paths, root)
 
 
 async def _response(pieces: Pieces, headers: list[Header]) -> Response:
