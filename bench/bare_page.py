@@ -78,7 +78,7 @@ def main(path: Path) -> None:
         coding = response_coding(asked)
         if coding.compressor is not None:
             headers.append((b"content-encoding", coding.name))
-            body = coding.compressor().end(body)
+            body = coding.compressor()(body, True)
         headers.append((b"content-length", b"%d" % len(body)))
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})

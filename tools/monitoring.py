@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 import yaml  # type: ignore[import-untyped]
-from prometheus_client.parser import text_string_to_metric_families
 
 from comptoir.config import Settings
-from comptoir.http.metrics import Metrics
+from comptoir.http.metrics import METRICS
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 DASHBOARD = DEPLOY / "grafana" / "comptoir.json"
@@ -23,8 +22,6 @@ JOB = "comptoir"
 """The job by which Prometheus scrapes the service."""
 
 PAGE = "docs/how-to/watch.md"
-CREATED = "_created"
-"""Ends the names of the times that the text format adds to counters."""
 
 _SOURCE = {"type": "prometheus", "uid": "${source}"}
 _HOSTS = f'job="{JOB}", instance=~"$host"'
@@ -160,14 +157,10 @@ ALERT_ROWS = (
 
 def families() -> Mapping[str, Family]:
     """The metrics of a service, by name."""
-    metrics = Metrics()
-    found = {}
-    for each in text_string_to_metric_families(metrics.exposition().decode()):
-        name = f"{each.name}_total" if each.type == "counter" else each.name
-        if not name.endswith(CREATED):
-            labels = metrics.labels.get(each.name, ())
-            found[name] = Family(name, each.type, each.documentation, labels)
-    return found
+    return {
+        each.full_name: Family(each.full_name, each.kind, each.description, each.labels)
+        for each in METRICS
+    }
 
 
 def alerts() -> str:

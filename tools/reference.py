@@ -46,7 +46,6 @@ from comptoir.errors.table import ERROR_TABLE, OAUTH_ERROR_TABLE
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.rehearsal.faults import FAULTS
-from comptoir.features.rehearsal.faults import fault as all_faults
 from comptoir.features.rehearsal.rules import PRESETS
 from comptoir.profiles.record import STANDARD
 
@@ -177,10 +176,9 @@ def _shown(response: Answered) -> str:
 def error_page() -> str:
     """The errors of clients and of operators."""
     of_api = [module for name, module in OF_FEATURES.items() if name not in OF_PAGES]
-    of_faults = [sys.modules[fault.__module__] for fault in FAULTS.values()]
     return errors_page(
         ERROR_TABLE,
-        rows_in([refusal_rows, *of_api, all_faults, *of_faults], RefusalRow),
+        rows_in([refusal_rows, *of_api], RefusalRow),
         OAUTH_ERROR_TABLE,
         rows_in([oauth_rows], OAuthRow),
         rows_in([operator_rows, *OF_FEATURES.values()], OperatorRow),

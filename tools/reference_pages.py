@@ -19,7 +19,7 @@ from comptoir.edm.types import Base64Text, CodeText, EnumText, PrimitiveType, Te
 from comptoir.errors.oauth_rows import OAuthRow
 from comptoir.errors.operator_rows import OperatorRow
 from comptoir.errors.refusal import CHECK_ORDER, ErrorType, OAuthError, RefusalRow
-from comptoir.features.rehearsal.faults.fault import Fault, FaultParameter
+from comptoir.features.rehearsal.fault import Fault, FaultParameter
 from comptoir.features.rehearsal.rules import Rule
 from comptoir.profiles.record import (
     Confidence,

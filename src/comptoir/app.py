@@ -237,7 +237,7 @@ async def _opened(
             *(job for each in features for job in each.jobs()),
         ]
         await opened.enter_async_context(running(jobs))
-        pages_app = pages(store, journal, model, errors, settings, oauth, features, operator)
+        pages_app = pages(kernel, journal, errors, oauth, operator)
         basic = BasicAuthenticator(check, limits)
         yield Api(kernel, pages_app, authenticator, basic, journal, errors)
 

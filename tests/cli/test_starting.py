@@ -13,7 +13,7 @@ from support.postgres import Databases
 from support.postgres_proxy import StatementProxy
 
 SERVING = {
-    *("sqlalchemy", "asyncpg", "starlette", "uvicorn", "prometheus_client", "mimesis"),
+    *("sqlalchemy", "asyncpg", "starlette", "uvicorn", "mimesis"),
     *("pyarrow", "offapi", "asyncio"),
 }
 """Packages that the service uses."""

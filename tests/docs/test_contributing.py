@@ -38,16 +38,13 @@ lastModifiedDateTime = { type = "DateTimeOffset", modified_at = true, descriptio
 agent = { to = "shippingAgentsExt", on = { agentCode = "code" }, description = "The agent." }
 """
 """An entity type with properties of all usual types and a relation."""
-FAULT = """'''The status is another one, although the request was done.
+FAULT = """
+class OtherStatus(Fault):
+    '''The status is another one, although the request was done.
 
-Clients may not expect it.
-'''
-from typing_extensions import override
+    Clients may not expect it.
+    '''
 
-from comptoir.features.rehearsal.faults.fault import AffectedRequest, Fault, parameter
-from comptoir.response.response import Response
-
-class _OtherStatus(Fault):
     status: int = parameter("The status of the response.", 500, 200, 599)
 
     @override
@@ -55,6 +52,8 @@ class _OtherStatus(Fault):
         response = await affected.perform()
         response.status = self.status
         return response
+
+
 """
 TEXT = "other-status; status=418"
 MEETING = f"""from support.companies import Company
@@ -66,7 +65,7 @@ def test_the_status_is_another_one(company: Company, rehearsal: Rehearsal) -> No
     assert (answer.status_code, len(answer.json()["value"])) == (418, 2)
     assert rehearsal.firings()[-1].fault == "{TEXT}"
 """
-CATALOG, FAULTS = "src/comptoir/catalog/built-in.toml", "src/comptoir/features/rehearsal/faults"
+CATALOG, FAULTS = "src/comptoir/catalog/built-in.toml", "src/comptoir/features/rehearsal/faults.py"
 SCHEMA, EARLIER = "src/comptoir/store/schema.py", "tests/support/earlier.py"
 
 CHOSEN = "not postgres and (rehearsals or not (Ext or companies))"
@@ -161,27 +160,17 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clon
     """The checks pass, and so do the tests that concern every entity type and every fault."""
     needed("make", "make")
     needed_module("ruff", "ruff, by `make check`")
-    fault = f"{FAULTS}/other_status.py"
     choice, meeting = "tests/rehearsal/test_choice.py", "tests/rehearsal/test_other_status.py"
     clone.write(CATALOG, clone.read(CATALOG) + REHEARSALS)
-    clone.write(fault, FAULT)
     clone.write(meeting, MEETING)
-    clone.replace(f"{FAULTS}/__init__.py", 'body vanish"', 'body vanish other-status"')
+    clone.replace(FAULTS, "\nFAULTS: ", f"{FAULT}FAULTS: ")
     clone.replace(choice, "WRITTEN = [\n", f'WRITTEN = [\n    "{TEXT}",\n')
 
     clone.add_revision('TABLE "rehearsalsExt"')
     clone.make("format", "docs")
     pages = {f"docs/reference/{name}.md" for name in ("entity-types", "faults")}
     tests = {choice, meeting}
-    assert clone.changed() == {
-        CATALOG,
-        SCHEMA,
-        EARLIER,
-        fault,
-        f"{FAULTS}/__init__.py",
-        *pages,
-        *tests,
-    }
+    assert clone.changed() == {CATALOG, SCHEMA, EARLIER, FAULTS, *pages, *tests}
     assert "\n## rehearsalsExt\n" in clone.read("docs/reference/entity-types.md")
     page = clone.read("docs/reference/faults.md")
     assert "| `other-status` | The status is another one, although the request was done. |" in page
@@ -189,7 +178,7 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clon
 
     clone.python("-m", "ruff", "format", "--check", ".")
     clone.python("-m", "ruff", "check", ".")
-    modules = [Source(fault, clone.read(fault))]
+    modules = [Source(FAULTS, clone.read(FAULTS))]
     broken = [each for rule in OF_ALL_MODULES for each in rule(modules)]
     broken += [each for rule in OF_EACH_MODULE for module in modules for each in rule(module)]
     assert broken == []

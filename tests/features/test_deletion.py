@@ -38,7 +38,7 @@ import asyncio, gc, json, os, sys
 # what the service imports, without the service
 import gzip, sqlite3, wsgiref.simple_server, xml.etree.ElementTree
 import click, cryptography.x509, httpx, isal.isal_zlib, jinja2, joserfc.jwt
-import msgspec, prometheus_client, re2, starlette.applications
+import msgspec, re2, starlette.applications
 
 gc.disable()
 

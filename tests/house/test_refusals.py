@@ -1,7 +1,6 @@
 """Every refusal is a row: what the code raises has exactly the facts of its row."""
 
 import ast
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -14,8 +13,6 @@ from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import RefusalRow
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
-from comptoir.features.rehearsal.faults import FAULTS
-from comptoir.features.rehearsal.faults import fault as all_faults
 from comptoir.profiles.record import STANDARD
 from house.rules import UNPLAIN
 
@@ -37,9 +34,6 @@ REFUSING: Mapping[str, set[str]] = {
 }
 """What is called with a row, and the facts that it adds or that are added later; a row has none."""
 
-FAULT_MODULES = (all_faults, *(sys.modules[each.__module__] for each in FAULTS.values()))
-"""The modules of faults have their own rows, and name them alone."""
-
 FEATURE_MODULES = [
     import_module(f"comptoir.features.{path.parent.name}.errors")
     for path in sorted(SOURCES.glob("features/*/errors.py"))
@@ -47,7 +41,7 @@ FEATURE_MODULES = [
 
 ROWS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": row
-    for module in (refusal_rows, *FEATURE_MODULES, *FAULT_MODULES)
+    for module in (refusal_rows, *FEATURE_MODULES)
     for name, row in vars(module).items()
     if isinstance(row, RefusalRow)
 }

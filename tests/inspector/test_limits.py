@@ -135,8 +135,8 @@ def test_probes_are_not_kept(start_service: StartService, folder: Path) -> None:
 @in_event_loop
 async def test_a_switch_ends_by_itself(folder: Path) -> None:
     now = 1_000.0
-    inspector = Inspector(settings_of(inspect="heads"), Redactor(()), clock=lambda: now)
-    other = Inspector(settings_of(inspect="heads"), Redactor(()), clock=lambda: now)
+    inspector = Inspector(settings_of(inspect="heads"), Redactor(()), folder, clock=lambda: now)
+    other = Inspector(settings_of(inspect="heads"), Redactor(()), folder, clock=lambda: now)
     inspector.set(Level.OFF, 600)
     levels = [inspector.switch.level, other.switch.level]
     now += 599
@@ -147,8 +147,6 @@ async def test_a_switch_ends_by_itself(folder: Path) -> None:
     inspector.set(Level.BODIES, None)
     now += 10**9
     assert other.switch.level is Level.BODIES
-    inspector.stop()
-    other.stop()
 
 
 def test_the_stop_removes_everything(

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comptoir.catalog import MODEL
 from comptoir.features.rehearsal.documents import parse_header, parse_rule, parse_rules
+from comptoir.features.rehearsal.fault import Candidate, Stage
 from comptoir.features.rehearsal.faults import FAULTS
-from comptoir.features.rehearsal.faults.fault import Candidate, Stage
 from comptoir.features.rehearsal.rules import (
     MOST_COUNTS,
     PRESETS,
@@ -20,7 +21,7 @@ from comptoir.features.rehearsal.rules import (
 )
 from support.together import together
 
-SETS = ("contactsExt", "itemsExt")
+SETS = MODEL.sets
 START = 1_000.0
 
 

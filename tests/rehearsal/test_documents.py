@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comptoir.app import application
+from comptoir.catalog import MODEL
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import BAD_REQUEST
 from comptoir.features.rehearsal.documents import (
@@ -25,7 +26,7 @@ from support.service import StartService
 from support.settings import settings_of
 from support.together import together
 
-SETS = ("contactsExt", "customersExt", "itemsExt")
+SETS = MODEL.sets
 
 
 def document(*rules: object, **members: object) -> bytes:
@@ -124,7 +125,7 @@ def test_a_fault_has_the_defaults_of_its_parameters(written: str, completed: str
         (None, "rules[1]", ["Send an object."]),
         ({}, "rules[1].fault", ["is missing"]),
         ({"fault": ""}, "rules[1].fault", ["1 to 500 characters"]),
-        ({"fault": {"name": "lock"}}, "rules[1].fault", ["Send text."]),
+        ({"fault": {"name": "lock"}}, "rules[1].fault", ["Send text of 1"]),
         ({"fault": "lok"}, "rules[1].fault", ["Did you mean lock?"]),
         ({"fault": "lock; times=1"}, "rules[1].fault", ["as a member of the rule"]),
         ({"fault": "lock", "tims": 1}, "rules[1].tims", ["Did you mean times?"]),
@@ -148,7 +149,7 @@ def test_a_fault_has_the_defaults_of_its_parameters(written: str, completed: str
         ({"fault": "lock", "match": {"set": "zzzz"}}, "rules[1].match.set", ["$metadata"]),
         ({"fault": "lock", "match": {"client": ""}}, "rules[1].match.client", ["''"]),
         ({"fault": "lock", "match": {"nth": 0}}, "rules[1].match.nth", ["from 1 to"]),
-        ({"fault": "lock", "match": {"path": "*" * 11}}, "rules[1].match.path", ["limit of 10 *"]),
+        ({"fault": "lock", "match": {"path": "*" * 11}}, "rules[1].match.path", ["up to 10 *"]),
         ({"fault": "lock", "match": {"path": "a" * 501}}, "rules[1].match.path", ["500"]),
         ({"fault": "lock", "match": {"path": "api/*"}}, "rules[1].match.path", ["'api/*'", "root"]),
     ],
@@ -177,7 +178,7 @@ def test_a_malformed_rule_is_refused_with_its_place(
         (b'{"rule": []}', "rule", ["Did you mean rules?"]),
         (b'{"rules": {}}', "rules", ["an array of objects"]),
         (b" " * (LONGEST_DOCUMENT + 1), None, [f"{LONGEST_DOCUMENT} bytes"]),
-        (document(*[{"fault": "lock"}] * (MOST_RULES + 1)), "rules", [f"limit of {MOST_RULES}"]),
+        (document(*[{"fault": "lock"}] * (MOST_RULES + 1)), "rules", [f"up to {MOST_RULES}"]),
     ],
 )
 def test_a_malformed_document_is_refused(body: bytes, target: str | None, parts: list[str]) -> None:

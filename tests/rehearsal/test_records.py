@@ -111,6 +111,18 @@ def test_a_batch_that_is_a_transaction_is_undone(rehearsed: Service) -> None:
         assert "C" in [each["code"] for each in company.listed("shippingAgentsExt")]
 
 
+def test_a_fault_after_a_refused_write_does_not_fail_the_batch(rehearsed: Service) -> None:
+    """The refused one is named, and the fault has nothing to act on."""
+    company = rehearsed.new_company()
+    sent = {"method": "POST", "url": "shippingAgentsExt", "body": {"code": "A"}}
+    slow = {"Comptoir-Fault": "slow; seconds=0.001", "Content-Type": "application/json"}
+    twice = {**sent, "headers": {"Content-Type": "application/json"}}
+    parts = [{**twice, "id": "1"}, {**twice, "id": "2"}, {**sent, "id": "3", "headers": slow}]
+    answered = company.post("$batch", {"requests": parts}, {"Isolation": "snapshot"})
+    assert [each["status"] for each in answered.json()["responses"]] == [201, 400]
+    assert company.listed("shippingAgentsExt") == []
+
+
 def cities(company: Company) -> list[str]:
     """The city of the only contact with this name: in a list, and read by its key."""
     (listed,) = company.listed("contactsExt", {"$filter": "startswith(displayName,'Stale')"})

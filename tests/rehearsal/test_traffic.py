@@ -2,6 +2,7 @@
 
 import pytest
 
+from comptoir.http.redaction import MASK
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.rehearsal import Rehearsal, Trap
@@ -27,7 +28,7 @@ def test_the_requests_of_clients_are_listed(company: Company, rehearsal: Rehears
     refused = company.get("contactsExt", {"$top": 1}, {"X-Own": "1"})
     first, second = rehearsal.requests()[-2:]
     assert (first.method, first.status, first.fault) == ("POST", 201, "")
-    assert first.body == {"displayName": "Ünal"}
+    assert first.body == {"displayName": "Ünal", "onlinePassword": MASK}
     assert first.path.endswith(f"/companies({company.id})/contactsExt")
     assert first.request == created.headers["x-request-id"]
     assert (second.status, second.fault, second.body) == (429, "busy", None)
@@ -35,7 +36,7 @@ def test_the_requests_of_clients_are_listed(company: Company, rehearsal: Rehears
     assert second.request == refused.headers["x-request-id"]
     assert "hunter2" not in str(rehearsal.requests())
     assert company.token not in str(rehearsal.requests())
-    assert "authorization" not in second.headers
+    assert second.headers["authorization"] == MASK
 
 
 def test_the_requests_of_a_batch_are_its_body(company: Company, rehearsal: Rehearsal) -> None:
@@ -45,14 +46,16 @@ def test_the_requests_of_a_batch_are_its_body(company: Company, rehearsal: Rehea
     company.post("$batch", {"requests": [{**write, "body": body}]})
     listed = rehearsal.requests()
     assert len(listed) == before + 1
-    assert listed[-1].body == {"requests": [{**write, "body": {"displayName": "A"}}]}
+    assert listed[-1].body == {
+        "requests": [{**write, "body": {"displayName": "A", "onlinePassword": MASK}}]
+    }
 
 
 def test_no_secret_of_a_body_is_listed(company: Company, rehearsal: Rehearsal) -> None:
     """Also with a name that the service refuses, and the secret of a receiver of notifications."""
     for name in ("OnlinePassword", "clientState", "ClientState"):
         company.post("contactsExt", {"displayName": "A", name: "hunter2"})
-        assert rehearsal.requests()[-1].body == {"displayName": "A"}
+        assert rehearsal.requests()[-1].body == {"displayName": "A", name: MASK}
 
 
 def test_no_secret_of_a_header_or_a_query_is_listed(company: Company, rehearsal: Rehearsal) -> None:

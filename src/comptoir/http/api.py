@@ -15,7 +15,7 @@ from comptoir.auth.roles import Principal
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INTERNAL_ERROR, INVALID_CREDENTIALS, UNAVAILABLE
-from comptoir.http.batch import Batches, batch_root
+from comptoir.http.batch import Batches, is_batch
 from comptoir.http.compression import VARY, encoded, response_coding
 from comptoir.http.exchange import (
     CUT,
@@ -154,11 +154,11 @@ class Api:
     ) -> None:
         service, features, settings = kernel.service, kernel.features, kernel.settings
         routes = kernel.routes
-        batches = Batches(service, features, errors, routes, settings)
+        batches = Batches(kernel, errors)
         self._answer = answer_through(features, lambda request, _: service.handle(request))
         self._answer_batch = answer_through(features, batches.response)
         self._mounts = [mount for each in features for mount in each.mounts()]
-        self._observers = [observer for each in features for observer in each.observers()]
+        self._observers = [observe for each in features for observe in each.observers()]
         self._pages = pages
         self._authenticator = authenticator
         self._basic = basic
@@ -172,7 +172,9 @@ class Api:
         if self._profile_headers:
             self._added.append(lambda _, exchange: self._profile_headers.of(exchange.id))
         if settings.behaviour.shows_limits:
-            self._added.append(_limits)
+            self._added.append(
+                lambda _, exchange: exchange.account.headers() if exchange.account else []
+            )
         self._check_url = UrlLimits(settings).check
         self._body_bytes = settings.body_bytes
         self._batch_bytes = settings.batch_bytes
@@ -204,15 +206,15 @@ class Api:
                     return
             answer = self._show_page
         exchange = Exchange.begun(scope)
-        for each in self._observers:
-            if each.begin(exchange, scope):
-                exchange.observers += (each,)
+        for observe in self._observers:
+            if (observer := observe(exchange, scope)) is not None:
+                exchange.observers += (observer,)
         try:
             await answer(scope, receive, send, exchange)
         except ConnectionCutError:
             exchange.status = CLIENT_DISCONNECTED
             for each in exchange.observers:
-                each.respond(exchange, None)
+                each.note_response(None)
             await send({"type": CUT})
         except ClientDisconnectedError:
             exchange.status = CLIENT_DISCONNECTED
@@ -221,7 +223,7 @@ class Api:
         finally:
             self._journal.end(exchange)
             for each in exchange.observers:
-                each.end(exchange)
+                each.end()
 
     async def _show_page(
         self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
@@ -238,7 +240,8 @@ class Api:
             exchange.note_refusal(refusal)
             if refusal.error is INVALID_CREDENTIALS:
                 self._note_failure(scope, exchange, refusal)
-            await exchange.notes.note_refusal()
+            for each in exchange.observers:
+                await each.note_refusal()
             response = self._errors.response(refusal, exchange.id, combined(scope["headers"]))
         except ClientDisconnectedError:
             raise
@@ -296,8 +299,8 @@ class Api:
         if self._names_companies:
             target = RequestTarget(root, path, query, headers)
             root, path, query, headers = await self._with_company_id(target, principal)
-        is_batch = raw_path.endswith(_BATCH) and batch_root(path) is not None
-        limit = self._batch_bytes if is_batch else self._body_bytes
+        for_batch = raw_path.endswith(_BATCH) and is_batch(path)
+        limit = self._batch_bytes if for_batch else self._body_bytes
         request = Request(
             method=scope["method"],
             root=root,
@@ -309,8 +312,9 @@ class Api:
             while_connected=partial(while_connected, receive),
             access=access(headers) if has_protocol_headers else None,
         )
-        exchange.notes.note_request(request)
-        answer = self._answer_batch if is_batch else self._answer
+        for each in exchange.observers:
+            each.note_request(request)
+        answer = self._answer_batch if for_batch else self._answer
         return await answer(request, exchange)
 
     async def _principal(
@@ -352,7 +356,7 @@ class Api:
         for headers in self._added:
             response.headers += headers(scope, exchange)
         for each in exchange.observers:
-            each.respond(exchange, response)
+            each.note_response(response)
         return response
 
     def _recorded(self, send: Send, exchange: Exchange) -> Send:
@@ -371,10 +375,6 @@ class Api:
             await send(message)
 
         return recording
-
-
-def _limits(_: Scope, exchange: Exchange) -> list[Header]:
-    return [] if exchange.account is None else exchange.account.headers()
 
 
 class Application:

@@ -9,14 +9,10 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from urllib.parse import unquote
 
-import msgspec
-
-from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
 from comptoir.http.batch_run import BatchMode, Run, Shared
 from comptoir.http.exchange import Exchange
-from comptoir.http.feature import Feature
-from comptoir.http.routes import Routes
+from comptoir.http.feature import Kernel
 from comptoir.plan.target import company_id_of
 from comptoir.request.batch.documents import parse_documents
 from comptoir.request.batch.multipart import MULTIPART, boundary_of, parse_multipart
@@ -36,7 +32,7 @@ from comptoir.response.batch import MULTIPART as MULTIPART_TYPE
 from comptoir.response.batch import coalesced, json_body, multipart_body, new_boundary
 from comptoir.response.errors import ErrorWriter
 from comptoir.response.response import ODATA_VERSION, Header, Pieces, Response
-from comptoir.service import Request, Service
+from comptoir.service import Request
 
 PIECE_BYTES = 64 << 10
 """Bytes of a response that are joined before they are sent."""
@@ -45,42 +41,23 @@ _BATCH = "$batch"
 _ONLY_IN_PARTS = (b"if-match", b"if-none-match")
 
 
-class BatchRoot(msgspec.Struct, frozen=True):
-    """The service root of a batch: its path below the base path, and the company's id in it."""
-
-    path: str
-    company_id: str | None
-
-
-def batch_root(path: str) -> BatchRoot | None:
-    """The service root of a batch, by the path below the base path; None if that is not a batch's.
+def is_batch(path: str) -> bool:
+    """Whether a path below the base path is that of a batch, of the service or of a company.
 
     Raises `Refusal` (400) for a malformed path.
     """
     root, _, last = path.rpartition("/")
-    if unquote(last) != _BATCH:
-        return None
-    if not root:
-        return BatchRoot("", None)
-    if "/" in root.removeprefix("/"):
-        return None
-    company_id = company_id_of(parse_path(path))
-    return None if company_id is None else BatchRoot(root, company_id)
+    if unquote(last) != _BATCH or "/" in root.removeprefix("/"):
+        return False
+    return not root or company_id_of(parse_path(path)) is not None
 
 
 class Batches:
     """Processes batches."""
 
-    def __init__(
-        self,
-        service: Service,
-        features: Sequence[Feature],
-        errors: ErrorWriter,
-        routes: Routes,
-        settings: Settings,
-    ) -> None:
-        self._service = service
-        self._settings = settings
+    def __init__(self, kernel: Kernel, errors: ErrorWriter) -> None:
+        settings = kernel.settings
+        self._service = kernel.service
         self._json_type = settings.behaviour.envelope.media.encode()
         self._rules = rules = settings.behaviour.batches
         self._limits = BatchLimits(
@@ -92,8 +69,8 @@ class Batches:
         )
         urls = {settings.base_url, settings.listening_url}
         self._origins = frozenset(map(origin, urls))
-        self._base_paths = routes.paths
-        self._shared = Shared(service, features, errors, settings, routes)
+        self._base_paths = kernel.routes.paths
+        self._shared = Shared(kernel, errors)
 
     async def response(self, request: Request, exchange: Exchange) -> Response:
         """Process a batch; raises `Refusal` if none of its requests is processed.
@@ -101,10 +78,11 @@ class Batches:
         The checks come in this order: company, method, media type, Accept, headers, size, body,
         rate.
         """
-        root = batch_root(request.path) or BatchRoot("", None)
-        if root.company_id is not None:
+        root = request.path.rpartition("/")[0]
+        company_id = company_id_of(parse_path(request.path)) if root else None
+        if company_id is not None:
             # each request of the batch checks its company again
-            await self._service.company(request, root.company_id, may_lag=True)
+            await self._service.company(request, company_id, may_lag=True)
         if request.method != "POST":
             raise rows.METHOD(method=request.method, resource=_BATCH, allowed="POST")
         request_type = _request_type(request.headers)
@@ -118,8 +96,12 @@ class Batches:
             # the batch itself has counted as one of its requests
             account.take(max(sum(1 for _ in batch.parts) - 1, 0))
         wishes = preferences(request.headers)
+        # JSON goes on by default (OData JSON Format 4.01, 19.4), other batches stop (Protocol 4.01,
+        # 11.7.7.5)
         goes_on = request_type == JSON and not self._rules.json_stops
-        mode = BatchMode.of_json(wishes) if goes_on else BatchMode.stopping(wishes)
+        wish = wishes.continue_on_error
+        stops = not (goes_on if wish is None else wish)
+        mode = BatchMode(stops, answers_rest=goes_on, in_order=stops or not goes_on)
         run = Run(self._shared, request, exchange, mode)
         headers: list[Header] = [ODATA_VERSION]
         applied = wishes.applied(continue_on_error=True)
@@ -129,7 +111,8 @@ class Batches:
             headers.append((RESULT.lower().encode(), b"accepted"))
         is_snapshot = self._rules.snapshot and asks_for_snapshot(request.headers)
         replies = run.snapshot(batch) if is_snapshot else run.replies(batch)
-        replies = exchange.notes.noting(batch, replies)
+        for each in exchange.observers:
+            replies = each.noting(batch, replies)
         if response_type == JSON:
             headers.append((b"content-type", self._json_type))
             body = json_body(replies, null_ids=not self._rules.ids)
@@ -139,7 +122,7 @@ class Batches:
             body = multipart_body(replies, boundary, nested=request_type == MULTIPART)
         return await _response(coalesced(body, PIECE_BYTES), headers)
 
-    async def _batch(self, request: Request, root: BatchRoot, request_type: str) -> Batch:
+    async def _batch(self, request: Request, root: str, request_type: str) -> Batch:
         body = await request.read_body()
         roots = self._roots(request, root)
         if request_type == JSON:
@@ -147,13 +130,13 @@ class Batches:
         boundary = boundary_of(request.headers[b"content-type"].decode("latin-1"))
         return parse_multipart(body, boundary, self._limits, roots)
 
-    def _roots(self, request: Request, root: BatchRoot) -> Roots:
+    def _roots(self, request: Request, root: str) -> Roots:
         origins = self._origins
         # the Host header is not trusted: it serves to recognize URLs, but not to create links
         host = request.headers.get(b"host", b"").decode("latin-1")
         if host:
             origins |= {origin(f"{scheme}://{host}") for scheme in ("http", "https")}
-        return Roots(origins, self._base_paths, root.path)
+        return Roots(origins, self._base_paths, root)
 
 
 async def _response(pieces: Pieces, headers: list[Header]) -> Response:

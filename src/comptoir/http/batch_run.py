@@ -10,27 +10,18 @@ from typing import TypeVar
 
 import msgspec
 
-from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
 from comptoir.http.exchange import ClientDisconnectedError, Exchange, UrlLimits, check_body_coding
-from comptoir.http.feature import AtomicWrites, Feature, answer_through
-from comptoir.http.routes import RequestTarget, Routes
+from comptoir.http.feature import AtomicWrites, Kernel, answer_through
+from comptoir.http.routes import RequestTarget
 from comptoir.request.batch.documents import holds
 from comptoir.request.batch.tree import Batch, Group, Part, referenced_tag
-from comptoir.request.headers import (
-    ACCESS,
-    Headers,
-    Preferences,
-    access,
-    check_isolation,
-    check_versions,
-)
+from comptoir.request.headers import ACCESS, Headers, access, check_isolation, check_versions
 from comptoir.response.batch import GroupReply, Replies, Reply
 from comptoir.response.errors import ErrorWriter
 from comptoir.response.response import Response
-from comptoir.service import Request, Service
-from comptoir.store.writes import GroupRefusal
+from comptoir.service import RefusedGroup, Request
 
 SLICE_SECONDS = 0.002
 """Seconds after which a batch yields to the event loop."""
@@ -57,17 +48,6 @@ class BatchMode(msgspec.Struct, frozen=True):
     stops_at_errors: bool
     answers_rest: bool
     in_order: bool
-
-    @classmethod
-    def of_json(cls, wishes: Preferences) -> "BatchMode":
-        """The mode of a batch in JSON that goes on by default (OData JSON Format 4.01, 19.4)."""
-        stops = wishes.continue_on_error is False
-        return cls(stops, answers_rest=True, in_order=stops)
-
-    @classmethod
-    def stopping(cls, wishes: Preferences) -> "BatchMode":
-        """The mode of a batch that stops by default (OData Protocol 4.01, 11.7.7.5)."""
-        return cls(not wishes.continue_on_error, answers_rest=False, in_order=True)
 
 
 class PartOutcome(msgspec.Struct, frozen=True):
@@ -135,21 +115,14 @@ class Outcomes:
 class Shared:
     """The common parts of the runs of all batches."""
 
-    def __init__(
-        self,
-        service: Service,
-        features: Sequence[Feature],
-        errors: ErrorWriter,
-        settings: Settings,
-        routes: Routes,
-    ) -> None:
-        self.service = service
-        self.features = features
-        self.answer = answer_through(features, lambda request, _: service.handle(request))
+    def __init__(self, kernel: Kernel, errors: ErrorWriter) -> None:
+        self.service = service = kernel.service
+        self.features = kernel.features
+        self.answer = answer_through(self.features, lambda request, _: service.handle(request))
         self.errors = errors
-        self.settings = settings
-        self.routes = routes
-        self.inherited = (*_INHERITED, *routes.company_headers)
+        self.settings = settings = kernel.settings
+        self.routes = kernel.routes
+        self.inherited = (*_INHERITED, *kernel.routes.company_headers)
         self.url_limits = UrlLimits(settings)
         self.refuses_isolation = not settings.behaviour.batches.snapshot
         self.path_bytes = len(settings.base_path)
@@ -160,8 +133,6 @@ class Run:
 
     def __init__(self, shared: Shared, outer: Request, exchange: Exchange, mode: BatchMode) -> None:
         self._shared = shared
-        self._service = shared.service
-        self._errors = shared.errors
         self._outer = outer
         self._exchange = exchange
         self._mode = mode
@@ -211,25 +182,26 @@ class Run:
             try:
                 if failing is not None and number == failing[0]:
                     raise failing[1]
-                self._outcomes.check_dependencies(part)
-                request = await self._request(part)
                 if part.method == "GET":
+                    request = await self._request(part)
                     read = await self._awaited(partial(self._read, request, left))
                     left -= len(read.body) if isinstance(read.body, bytes) else 0
                     self._outcomes.add(part, request.path, read)
                     found.append(read)
                 else:
-                    path = await self._awaited(partial(atomic.add, request))
-                    self._outcomes.set(part.id, PartOutcome(succeeded=True, path=path))
+                    await self._plan(atomic, part)
                     found.append(None)
             except Refusal as error:
                 refusal = error
                 break
+        responses: Sequence[Response] = []
         try:
-            responses, refusal = await self._awaited(partial(atomic.attempt, refusal))
+            responses = await self._awaited(partial(atomic.commit, refusal))
+        except RefusedGroup as error:
+            responses, refusal = error.undone, error.refusal
         except Refusal as error:
             # none of the writes was done
-            responses, refusal = [], error
+            refusal = error
         written = iter(responses)
         answered: list[Response] = []
         for response in found:
@@ -293,7 +265,6 @@ class Run:
 
     async def _single(self, part: Part) -> Reply:
         try:
-            self._outcomes.check_dependencies(part)
             request = await self._request(part)
             response = await self._awaited(partial(self._shared.answer, request, self._exchange))
             path = request.path
@@ -304,7 +275,7 @@ class Run:
         return Reply(part.id, response)
 
     def _atomic(self) -> AtomicWrites:
-        atomic: AtomicWrites = self._service.atomic()
+        atomic: AtomicWrites = self._shared.service.atomic()
         for feature in reversed(self._shared.features):
             atomic = feature.around_group(atomic, self._exchange)
         return atomic
@@ -314,36 +285,37 @@ class Run:
         paths: list[str | None] = []
         try:
             for part in group.parts:
-                self._outcomes.check_dependencies(part)
-                request = await self._request(part)
-                paths.append(await self._awaited(partial(atomic.add, request)))
-                # later requests of the group may refer to it
-                self._outcomes.set(part.id, PartOutcome(succeeded=True, path=paths[-1]))
+                paths.append(await self._plan(atomic, part))
         except Refusal as refusal:
             return self._refused(group, len(paths), refusal)
         try:
             responses = await self._awaited(atomic.commit)
-        except GroupRefusal as error:
+        except RefusedGroup as error:
             return self._refused(group, error.index, error.refusal)
         except Refusal as refusal:
             # it concerns all requests of the group
-            return self._failed(group, [self._error(refusal, part) for part in group.parts], 0)
+            return self._failed(group, [refusal] * len(group.parts), 0)
         for part, path, response in zip(group.parts, paths, responses, strict=True):
             self._outcomes.add(part, path, response)
         self._outcomes.set(group.name, PartOutcome(succeeded=True))
         return GroupReply(group.name, _replies(group, responses))
 
+    async def _plan(self, atomic: AtomicWrites, part: Part) -> str | None:
+        """Plan a write, to whose record later requests of the group may refer by its path."""
+        request = await self._request(part)
+        path = await self._awaited(partial(atomic.add, request))
+        self._outcomes.set(part.id, PartOutcome(succeeded=True, path=path))
+        return path
+
     def _refused(self, group: Group, index: int, refusal: Refusal) -> GroupReply:
         part = group.parts[index]
         name = part.place if part.id is None else part.id
-        rest = rows.GROUP_REFUSED(id=name)
-        responses = [
-            self._error(refusal if number == index else rest, part)
-            for number, part in enumerate(group.parts)
-        ]
-        return self._failed(group, responses, index)
+        refusals = [rows.GROUP_REFUSED(id=name)] * len(group.parts)
+        refusals[index] = refusal
+        return self._failed(group, refusals, index)
 
-    def _failed(self, group: Group, responses: Sequence[Response], refused_at: int) -> GroupReply:
+    def _failed(self, group: Group, refusals: Sequence[Refusal], refused_at: int) -> GroupReply:
+        responses = list(map(self._error, refusals, group.parts))
         for name in (*(part.id for part in group.parts), group.name):
             self._outcomes.set(name, PartOutcome(succeeded=False))
         return GroupReply(group.name, _replies(group, responses), refused_at)
@@ -352,12 +324,12 @@ class Run:
         refusal = rows.BATCH_ENDED()
         if isinstance(item, Part):
             return Reply(item.id, self._error(refusal, item))
-        return self._failed(item, [self._error(refusal, part) for part in item.parts], 0)
+        return self._failed(item, [refusal] * len(item.parts), 0)
 
     def _error(self, refusal: Refusal, part: Part) -> Response:
         """The response to a refused request, whose headers precede those of the batch."""
         headers = {**self._outer.headers, **part.headers}
-        return self._errors.response(refusal, self._exchange.id, headers)
+        return self._shared.errors.response(refusal, self._exchange.id, headers)
 
     async def _awaited(self, work: Callable[[], Awaitable[T]]) -> T:
         """Await the service; raises `Refusal` for any failure, which concerns one request only."""
@@ -365,7 +337,7 @@ class Run:
             if self._is_stopping or _is_cancelled():
                 raise rows.SERVICE_STOPPED()
             return await work()
-        except (Refusal, GroupRefusal, ClientDisconnectedError):
+        except (Refusal, RefusedGroup, ClientDisconnectedError):
             raise
         except asyncio.CancelledError:
             self._is_stopping = True
@@ -375,6 +347,8 @@ class Run:
             raise rows.FAILED(id=self._exchange.id) from None
 
     async def _request(self, part: Part) -> Request:
+        """The request of a part; raises `Refusal` if it cannot be sent, or must not."""
+        self._outcomes.check_dependencies(part)
         account = self._outer.principal.account
         if account is not None:
             account.check_quota()

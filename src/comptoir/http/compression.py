@@ -7,7 +7,6 @@ import asyncio
 import sys
 from collections.abc import Callable
 from contextlib import aclosing
-from typing import Protocol
 
 import msgspec
 from isal import isal_zlib
@@ -40,40 +39,25 @@ _GZIP_LEVEL = 1
 _GZIP_WINDOW_BITS = 16 + isal_zlib.MAX_WBITS
 
 
-class Compressor(Protocol):
-    """Compresses one body."""
-
-    def piece(self, content: memoryview) -> bytes:
-        """Compress some content; the result can be decompressed at once."""
-
-    def end(self, content: bytes | bytearray) -> bytes:
-        """Compress the last content, and end the body."""
+Compress = Callable[[bytes | bytearray | memoryview, bool], bytes]
+"""Compresses some content of a body, the last or not; the result can be decompressed at once."""
 
 
-class _Gzip:
+def _gzip() -> Compress:
     """RFC 1952."""
-
-    def __init__(self) -> None:
-        self._compressor = isal_zlib.compressobj(_GZIP_LEVEL, isal_zlib.DEFLATED, _GZIP_WINDOW_BITS)
-
-    def piece(self, content: memoryview) -> bytes:
-        return self._compressor.compress(content) + self._compressor.flush(isal_zlib.Z_SYNC_FLUSH)
-
-    def end(self, content: bytes | bytearray) -> bytes:
-        return self._compressor.compress(content) + self._compressor.flush()
+    compressor = isal_zlib.compressobj(_GZIP_LEVEL, isal_zlib.DEFLATED, _GZIP_WINDOW_BITS)
+    piece, end = isal_zlib.Z_SYNC_FLUSH, isal_zlib.Z_FINISH
+    return lambda content, is_last: (
+        compressor.compress(content) + compressor.flush(end if is_last else piece)
+    )
 
 
-class _Zstd:
+def _zstd() -> Compress:
     """RFC 8878."""
-
-    def __init__(self) -> None:
-        self._compressor = zstd.ZstdCompressor(level=_ZSTD_LEVEL)
-
-    def piece(self, content: memoryview) -> bytes:
-        return self._compressor.compress(content, zstd.ZstdCompressor.FLUSH_BLOCK)
-
-    def end(self, content: bytes | bytearray) -> bytes:
-        return self._compressor.compress(content, zstd.ZstdCompressor.FLUSH_FRAME)
+    compressor = zstd.ZstdCompressor(level=_ZSTD_LEVEL)
+    return lambda content, is_last: compressor.compress(
+        content, compressor.FLUSH_FRAME if is_last else compressor.FLUSH_BLOCK
+    )
 
 
 class Coding(msgspec.Struct, frozen=True):
@@ -83,12 +67,12 @@ class Coding(msgspec.Struct, frozen=True):
     """
 
     name: bytes
-    compressor: Callable[[], Compressor] | None
+    compressor: Callable[[], Compress] | None
     always: bool = False
 
 
 IDENTITY = Coding(b"identity", None)
-_CODINGS = (Coding(b"zstd", _Zstd), Coding(b"gzip", _Gzip))
+_CODINGS = (Coding(b"zstd", _zstd), Coding(b"gzip", _gzip))
 
 
 def response_coding(headers: Headers) -> Coding:
@@ -124,15 +108,15 @@ def encoded(headers: list[Header], body: Body, coding: Coding) -> Body:
     if coding.compressor is None:
         return body
     headers.append((b"content-encoding", coding.name))
-    compressor = coding.compressor()
+    compress = coding.compressor()
     if not isinstance(body, bytes):
-        return _compressed(body, compressor)
+        return _compressed(body, compress)
     if len(body) > MOST_BYTES:
-        return _compressed(_pieces(body), compressor)
-    return compressor.end(body)
+        return _compressed(_pieces(body), compress)
+    return compress(body, True)
 
 
-async def _compressed(body: Pieces, compressor: Compressor) -> Pieces:
+async def _compressed(body: Pieces, compress: Compress) -> Pieces:
     gathered = bytearray()
     async with aclosing(body):
         async for piece in body:
@@ -147,8 +131,8 @@ async def _compressed(body: Pieces, compressor: Compressor) -> Pieces:
             for start in range(0, len(content), MOST_BYTES):
                 if start:
                     await asyncio.sleep(0)
-                yield compressor.piece(content[start : start + MOST_BYTES])
-    yield compressor.end(gathered)
+                yield compress(content[start : start + MOST_BYTES], False)
+    yield compress(gathered, True)
 
 
 async def _pieces(body: bytes) -> Pieces:

@@ -99,8 +99,8 @@ class Refused(NamedTuple):
     wait: int
 
 
-class Notes:
-    """Notes of an exchange, which an observer takes; without one, nothing is noted."""
+class Observer:
+    """Observes one exchange with the API or the pages; by default, it does nothing."""
 
     __slots__ = ()
 
@@ -117,25 +117,14 @@ class Notes:
         """Pass the responses to the requests of a batch on, and note each with its request."""
         return replies
 
-
-NO_NOTES = Notes()
-
-
-class Observer:
-    """Observes exchanges with the API and the pages; by default, it does nothing."""
-
-    def begin(self, exchange: "Exchange", scope: Scope) -> bool:
-        """Note that an exchange begins; returns whether to observe its response and its end."""
-        return True
-
-    def respond(self, exchange: "Exchange", response: Response | None) -> None:
+    def note_response(self, response: Response | None) -> None:
         """Note the response of the API before it is sent, or add headers to it.
 
         It is None if the connection is cut.
         """
 
-    def end(self, exchange: "Exchange") -> None:
-        """Note the end of an exchange, whatever it was for."""
+    def end(self) -> None:
+        """Note the end of the exchange, whatever it was for."""
 
 
 class Exchange(msgspec.Struct, eq=False):
@@ -145,7 +134,7 @@ class Exchange(msgspec.Struct, eq=False):
     one. `refused` has the errors that it got, several in a batch. `coding` is the content coding of
     the response.
     `authorization` is that header, blank for a page. `fault` has the ids of the rules that have
-    acted on it. `notes` are those of an observer. `seconds` is the duration of the exchange, and
+    acted on it. `seconds` is the duration of the exchange, and
     `ended_at` its end in seconds since 1970; both are set by `end`.
     """
 
@@ -162,7 +151,6 @@ class Exchange(msgspec.Struct, eq=False):
     account: Account | None = None
     leave_queue: Callable[[str], None] | None = None
     authorization: bytes = b""
-    notes: Notes = NO_NOTES
     observers: tuple[Observer, ...] = ()
     refused: tuple[Refused, ...] = ()
     coding: Coding = IDENTITY
@@ -207,6 +195,10 @@ class Exchange(msgspec.Struct, eq=False):
             self.leave_queue(self.subject)
         self.seconds += perf_counter()
         self.ended_at = time()
+
+
+Observe = Callable[[Exchange, Scope], Observer | None]
+"""What observes an exchange that has just begun; None for nothing."""
 
 
 class ClientDisconnectedError(Exception):

@@ -18,7 +18,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.edm.times import Clock
 from comptoir.errors.refusal import Refusal
-from comptoir.http.exchange import Exchange, Observer
+from comptoir.http.exchange import Exchange, Observe
 from comptoir.http.log import RequestLog
 from comptoir.http.metrics import Metrics
 from comptoir.http.routes import Routes
@@ -37,13 +37,11 @@ class AtomicWrites(Protocol):
     async def add(self, request: Request) -> str | None:
         """Plan a write; returns the path of its record if that is known."""
 
-    async def commit(self) -> list[Response]:
-        """Do all writes or none; returns their responses."""
+    async def commit(self, refused: Refusal | None = None) -> list[Response]:
+        """Do all writes or none; returns their responses.
 
-    async def attempt(self, refused: Refusal | None) -> tuple[list[Response], Refusal | None]:
-        """Do all writes, or those before a refused one, which undoes them.
-
-        Returns their responses, and the refusal.
+        `refused` is the refusal of the request after them. Raises `RefusedGroup` if that or one of
+        them is refused, and `Refusal`.
         """
 
 
@@ -169,7 +167,7 @@ class Feature:
         """
         return None
 
-    def observers(self) -> Sequence[Observer]:
+    def observers(self) -> Sequence[Observe]:
         """What observes each exchange."""
         return ()
 

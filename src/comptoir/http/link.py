@@ -17,7 +17,7 @@ import msgspec
 Mode = Literal["sum", "max", "livesum", "livemax"]
 """The sum of the values of all workers; `live`: without those of workers that have ended."""
 Key = tuple[str, ...]
-"""The names of a metric and of its sample, and the sample's labels, each with its value."""
+"""The name of a metric, and the values of its labels."""
 Counted = dict[Mode, dict[Key, float]]
 
 encode = msgspec.msgpack.Encoder().encode

@@ -186,17 +186,11 @@ class JsonFormatter(logging.Formatter):
         return _encode(line).decode()
 
 
-class ShortFormatter(logging.Formatter):
-    """Formats log records of the program and its libraries as lines for people."""
-
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(message)s", _CLOCK)
-
-
 def set_up_logging(level: str) -> None:
     """Send the log records of the program and its libraries to the standard error stream."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(ShortFormatter() if sys.stderr.isatty() else JsonFormatter())
+    for_people = logging.Formatter("%(asctime)s %(levelname)s %(message)s", _CLOCK)
+    handler.setFormatter(for_people if sys.stderr.isatty() else JsonFormatter())
     least = {"warning": logging.WARNING, "off": logging.CRITICAL}.get(level, logging.INFO)
     logging.basicConfig(level=least, handlers=[handler], force=True)
     if level == "debug":

@@ -62,51 +62,41 @@ def _token_routes(
     endpoint: TokenEndpoint, note_outcome: NoteOutcome, settings: Settings
 ) -> list[Route]:
     """The token endpoint, with each tenant and without one, and what else needs a client."""
+    acts: Mapping[str, Callable[[TokenRequest], Awaitable[object]]] = {
+        "token": endpoint.token,
+        "revoke": endpoint.revoke,
+        "introspect": endpoint.introspect,
+    }
 
-    async def token(asked: TokenRequest) -> Response:
-        return _json(msgspec.json.encode(await endpoint.token(asked)), {"Pragma": "no-cache"})
-
-    async def revoke(asked: TokenRequest) -> Response:
-        await endpoint.revoke(asked)
-        return Response()
-
-    async def introspect(asked: TokenRequest) -> Response:
-        return _json(msgspec.json.encode(await endpoint.introspect(asked)))
-
-    def route(
-        path: str, tenant: str, answer: Callable[[TokenRequest], Awaitable[Response]]
-    ) -> Route:
+    def route(path: str, tenant: str) -> Route:
         name = path.rpartition("/")[2]
 
         async def response(request: Request) -> Response:
             try:
-                answered = await answer(await _asked(request, tenant, settings))
+                found = await acts[name](await _asked(request, tenant, settings))
             except OAuthRefusal as refusal:
-                return refused(request, refusal)
+                error = refusal
             except Refusal as refusal:
                 if refusal.error.status not in (UNAVAILABLE.status, TOO_MANY_REQUESTS.status):
                     raise
-                return refused(
-                    request, problems.UNAVAILABLE(headers=refusal.headers, error=refusal)
-                )
-            note_outcome(name, SUCCESS)
-            return answered
-
-        def refused(request: Request, refusal: OAuthRefusal) -> Response:
-            note_outcome(name, refusal.error.error)
-            return _refused(request, refusal, settings)
+                error = problems.UNAVAILABLE(headers=refusal.headers, error=refusal)
+            else:
+                note_outcome(name, SUCCESS)
+                headers = {"Pragma": "no-cache"} if name == "token" else None
+                return Response() if found is None else _json(msgspec.json.encode(found), headers)
+            note_outcome(name, error.error.error)
+            return _refused(request, error, settings)
 
         return Route(path, response, methods=["POST"])
 
-    routes: list[Route] = []
-    for each in settings.tenants:
-        root = f"/{each}/oauth2/v2.0"
-        routes += [
-            *[route(path, each, token) for path in token_paths(each, settings)],
-            route(f"{root}/revoke", each, revoke),
-            route(f"{root}/introspect", each, introspect),
-        ]
-    return routes
+    return [
+        route(path, each)
+        for each in settings.tenants
+        for path in (
+            *token_paths(each, settings),
+            *(f"/{each}/oauth2/v2.0/{name}" for name in ("revoke", "introspect")),
+        )
+    ]
 
 
 def _document_routes(keys: PublishedKeys, settings: Settings) -> list[Route]:
@@ -186,7 +176,8 @@ async def _form(request: Request) -> Mapping[str, str]:
 def _refused(request: Request, refusal: OAuthRefusal, settings: Settings) -> Response:
     exchange: Exchange = request.scope["exchange"]
     asked_by = request.headers.get("client-request-id", "")
-    exchange.notes.note_denial(refusal)
+    for each in exchange.observers:
+        each.note_denial(refusal)
     text = description(refusal.message)
     if settings.behaviour.tokens.numbered:
         text = f"AADSTS{refusal.error.number}: {text}"

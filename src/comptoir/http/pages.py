@@ -27,7 +27,7 @@ from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import METHOD_NOT_ALLOWED
 from comptoir.http.exchange import Exchange
-from comptoir.http.feature import Feature, Link
+from comptoir.http.feature import Kernel, Link
 from comptoir.http.log import Journal
 from comptoir.http.metrics import CONTENT_TYPE
 from comptoir.http.routes import profile_addresses
@@ -35,7 +35,6 @@ from comptoir.metadata.openapi import openapi_document
 from comptoir.request.headers import combined, prefers_html
 from comptoir.response.errors import ErrorWriter
 from comptoir.service.descriptions import capabilities
-from comptoir.store.store import Store
 
 ASSETS = Path(__file__).with_name("assets")
 PAGE_HEADERS = {
@@ -64,16 +63,14 @@ def is_for_admin(scope: Scope, settings: Settings) -> bool:
 
 
 def pages(
-    store: Store,
+    kernel: Kernel,
     journal: Journal,
-    model: Model,
     errors: ErrorWriter,
-    settings: Settings,
     oauth: Sequence[Route],
-    features: Sequence[Feature],
     operator: Authenticator,
 ) -> ASGIApp:
     """The application outside the base path; `oauth` are the routes of OAuth."""
+    settings, store, features = kernel.settings, kernel.store, kernel.features
 
     async def healthz(_: Request) -> Response:
         return PlainTextResponse("ok\n")
@@ -95,13 +92,12 @@ def pages(
     inner = [
         Route("/readyz", readyz),
         Route("/metrics", exposition),
-        *_docs_routes(model, settings),
+        *_docs_routes(kernel.model, settings),
     ]
+    documented = [*front_routes(settings, links, has_docs=True), health, *inner, *optional]
     if not settings.admin_port:
-        front = front_routes(settings, links, has_docs=True)
-        return _application([*front, health, *inner, *optional, *oauth], errors, settings)
-    of_operator = front_routes(settings, links, has_docs=True)
-    of_admin = _application([*of_operator, health, *inner, *optional], errors, settings)
+        return _application([*documented, *oauth], errors, settings)
+    of_admin = _application(documented, errors, settings)
     front = front_routes(settings, links, has_docs=False)
     of_clients = _application([*front, health, *optional, *oauth], errors, settings)
 

@@ -32,9 +32,23 @@ def renewing_context(settings: Settings) -> ssl.SSLContext:
     service logs that once and presents the former certificate. Raises `OperatorError` like
     `check_certificate`.
     """
-    renewal = _Renewal(settings)
-    renewal.context.sni_callback = renewal.present
-    return renewal.context
+    loaded, context = _fingerprints(settings), _load(settings)
+
+    def present(
+        connection: ssl.SSLSocket | ssl.SSLObject, _name: str | None, _: ssl.SSLContext
+    ) -> None:
+        nonlocal loaded, context
+        found = _fingerprints(settings)
+        if found != loaded:
+            loaded = found
+            try:
+                context = _load(settings)
+            except OperatorError as error:
+                _log.warning("the former TLS certificate remains in use: %s", error)
+        connection.context = context
+
+    context.sni_callback = present
+    return context
 
 
 def check_certificate(settings: Settings) -> None:
@@ -42,29 +56,9 @@ def check_certificate(settings: Settings) -> None:
     _load(settings)
 
 
-class _Renewal:
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._loaded = self._state()
-        self.context = _load(settings)
-
-    def present(
-        self, connection: ssl.SSLSocket | ssl.SSLObject, _name: str | None, _: ssl.SSLContext
-    ) -> None:
-        """Set the certificate of a connection in its handshake."""
-        state = self._state()
-        if state != self._loaded:
-            self._loaded = state
-            try:
-                self.context = _load(self._settings)
-            except OperatorError as error:
-                _log.warning("the former TLS certificate remains in use: %s", error)
-        connection.context = self.context
-
-    def _state(self) -> Sequence[tuple[int, ...]]:
-        """The fingerprints of the files."""
-        names = self._settings.tls_certificate, self._settings.tls_key
-        return [_version(Path(name)) for name in names]
+def _fingerprints(settings: Settings) -> Sequence[tuple[int, ...]]:
+    """What differs after each change of the files."""
+    return [_version(Path(each)) for each in (settings.tls_certificate, settings.tls_key)]
 
 
 def _version(path: Path) -> tuple[int, ...]:

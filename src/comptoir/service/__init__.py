@@ -2,5 +2,6 @@
 
 from comptoir.service.context import Request
 from comptoir.service.service import Service
+from comptoir.service.writes import RefusedGroup
 
-__all__ = ["Request", "Service"]
+__all__ = ["RefusedGroup", "Request", "Service"]

@@ -371,6 +371,20 @@ def _repeatable_key(context: Context, repeat: plans.Repeat) -> str:
     return str(uuid5(UUID(context.required_company().id), name))
 
 
+class RefusedGroup(Exception):  # noqa: N818 - as `Refusal`
+    """The refusal of an atomic group, of which nothing was stored.
+
+    `index` is the number of the refused request, from 0, and `undone` has the responses to those
+    before it, as if their writes had been stored; there may be fewer.
+    """
+
+    def __init__(self, index: int, refusal: Refusal, undone: Sequence[Response]) -> None:
+        super().__init__(refusal.message)
+        self.index = index
+        self.refusal = refusal
+        self.undone = undone
+
+
 class AtomicGroup:
     """Writes to one company that succeed or fail together (OData Protocol 4.01, 11.7).
 
@@ -422,31 +436,21 @@ class AtomicGroup:
         ):
             raise rows.GROUP_REPEATS_ID(REQUEST_ID)
 
-    async def attempt(self, refused: Refusal | None) -> tuple[list[Response], Refusal | None]:
-        """Run the writes in one transaction, up to the first that is refused, which undoes all.
-
-        `refused` is the refusal of the request after them. Returns the responses of the writes
-        before the refused request, and its refusal if there is one.
-        """
-        if not self._planned:
-            return [], refused
-        try:
-            written = await self._store.write_all([plan for _, plan in self._planned], refused)
-        except GroupRefusal as error:
-            return await self._responses(error.undone), error.refusal
-        return await self._responses(written), None
-
-    async def commit(self) -> list[Response]:
+    async def commit(self, refused: Refusal | None = None) -> list[Response]:
         """Run the writes in one transaction, each of which sees the previous ones.
 
-        Raises `GroupRefusal` for the first write that is refused, and `Refusal` (429, 503) if
-        none can run. In both cases nothing changes.
+        `refused` is the refusal of the request after them. Raises `RefusedGroup` if that or one of
+        them is refused, and `Refusal` (429, 503) if none can run. In both cases nothing changes.
         """
-        if not self._planned:
-            return []
-        return await self._responses(
-            await self._store.write_all([plan for _, plan in self._planned])
-        )
+        try:
+            if refused is not None and not self._planned:
+                raise GroupRefusal(0, refused)
+            plans = [plan for _, plan in self._planned]
+            written = await self._store.write_all(plans, refused) if plans else []
+        except GroupRefusal as error:
+            undone = await self._responses(error.undone)
+            raise RefusedGroup(error.index, error.refusal, undone) from None
+        return await self._responses(written)
 
     async def _responses(self, written: Sequence[Written]) -> list[Response]:
         return [

@@ -140,7 +140,7 @@ async def again(visit: Visit) -> Page:
         missing_part=exchanges.missing_part(found),
         tag=tag,
         answer=answer,
-        differing=() if answer is None else _lines(found.response) ^ _lines(answer.message),
+        differing=() if answer is None else _lines(found.response) ^ _lines(answer),
         pretty=exchanges.pretty,
         page=page,
     )

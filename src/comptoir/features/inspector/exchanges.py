@@ -2,9 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from itertools import islice
+from itertools import accumulate
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -28,7 +28,7 @@ from comptoir.http.routes import Routes
 from comptoir.plan.target import Resource, company_id_of, resolve
 from comptoir.request.batch.tree import BATCH
 from comptoir.request.headers import Headers, combined
-from comptoir.request.path import READ_METHODS, first_segment, parse_path
+from comptoir.request.path import READ_METHODS, parse_path
 from comptoir.response.response import whole_body
 
 _COMPANY = re.compile(r"companies\(([^)]*)\)")
@@ -42,16 +42,6 @@ OWN_HEADERS = frozenset({
 """Headers of a request that the next client sets by itself."""
 
 
-class CheckResult(NamedTuple):
-    """A check of a request: its name, whether it was passed, and how that is said.
-
-    `passed` is None for a check that the request did not reach.
-    """
-
-    name: str
-    passed: bool | None
-
-
 async def found_request(visit: Visit) -> ExchangeRecord:
     """The request that the path names; raises `Refusal` (404) for one that the user cannot see."""
     inspector = visit.backend.feature(Inspecting).inspector
@@ -61,10 +51,10 @@ async def found_request(visit: Visit) -> ExchangeRecord:
     return found
 
 
-def check_results(record: ExchangeRecord) -> Sequence[CheckResult]:
-    """The checks of a request in their order, up to the one that refused it."""
+def check_results(record: ExchangeRecord) -> Mapping[str, bool | None]:
+    """The checks of a request in their order, and whether each was passed; None: not reached."""
     if record.parts or record.error or not (record.by or record.check):
-        return ()
+        return {}
     refused_by = record.check
     order = [
         each
@@ -72,12 +62,12 @@ def check_results(record: ExchangeRecord) -> Sequence[CheckResult]:
         if record.method not in READ_METHODS or each not in _OF_WRITES or each == refused_by
     ]
     if not refused_by:
-        return [CheckResult(each, passed=True) for each in order] if record.status < 400 else ()
+        return dict.fromkeys(order, True) if record.status < 400 else {}
     if refused_by not in order:
         # it is at any time, but the client is known by its token, which is checked first
         order.insert(1 if record.by else 0, Check(refused_by))
     at = order.index(Check(refused_by))
-    return [CheckResult(each, None if n > at else n < at) for n, each in enumerate(order)]
+    return {each: None if n > at else n < at for n, each in enumerate(order)}
 
 
 def is_visible(head: Head, companies: frozenset[str] | None) -> bool:
@@ -226,8 +216,9 @@ def _named(path: str, model: Model) -> tuple[str, str, EntitySet] | None:
 
     Returns its path, the id of its company, and its set.
     """
-    for beginning in reversed(list(islice(_beginnings(path), MOST_SEGMENTS))):
-        # what the service does not know may follow a record
+    beginnings = list(accumulate(path.split("/")[:MOST_SEGMENTS], "{}/{}".format))
+    for beginning in reversed(beginnings):
+        # what the service does not know may follow a record, and a slash may be in a key
         with suppress(Refusal):
             segments = parse_path(beginning)
             company_id = company_id_of(segments)
@@ -235,12 +226,3 @@ def _named(path: str, model: Model) -> tuple[str, str, EntitySet] | None:
             if target.resource is Resource.RECORD and target.entity_set.per_company and company_id:
                 return beginning, company_id, target.entity_set
     return None
-
-
-def _beginnings(path: str) -> Iterator[str]:
-    """The beginnings of a path, each one segment longer; ends at a malformed segment."""
-    rest = path
-    with suppress(Refusal):
-        while rest:
-            _, rest = first_segment(rest)
-            yield path[: len(path) - len(rest)]

@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
+from comptoir.edm.times import Clock
 from comptoir.features.console.running import serves_console
 from comptoir.features.inspector import InspectorSettings
 from comptoir.features.inspector import errors as problems
@@ -25,10 +26,9 @@ from comptoir.features.inspector.segments import (
     SegmentWriter,
     private_folder,
 )
-from comptoir.http.exchange import Exchange, Observer
+from comptoir.http.exchange import Exchange, Observe
 from comptoir.http.feature import Feature, Kernel
 from comptoir.http.redaction import Redactor
-from comptoir.response.response import Response
 from comptoir.store.jobs import Job, every
 
 LOOK_SECONDS = 0.2
@@ -56,7 +56,7 @@ class Switch(msgspec.Struct, frozen=True):
     until: float | None = None
 
 
-class Inspector(Observer):
+class Inspector:
     """Keeps the last exchanges of a service; one for each of its processes.
 
     `is_on` says whether exchanges are captured. What is switched in one process, others notice
@@ -64,12 +64,9 @@ class Inspector(Observer):
     """
 
     def __init__(
-        self, settings: Settings, redactor: Redactor, clock: Callable[[], float] = time.time
+        self, settings: Settings, redactor: Redactor, folder: Path, clock: Clock = time.time
     ) -> None:
         self._clock = clock
-        self._closing = ExitStack()
-        shared = os.environ.get(FOLDER)
-        folder = Path(shared) if shared else self._closing.enter_context(private_folder())
         self._switch_file = folder / _SWITCH
         own = settings.of(InspectorSettings)
         chosen = own.inspect
@@ -79,11 +76,10 @@ class Inspector(Observer):
         self._body_bytes = own.inspect_body_bytes
         self._most_bytes = own.inspect_bytes // settings.workers // 2
         self._scribe = Scribe(redactor)
-        self._writer = SegmentWriter(folder, own.inspect_requests, self._most_bytes)
+        self.writer = SegmentWriter(folder, own.inspect_requests, self._most_bytes)
         self._reader = SegmentReader(folder)
-        self._ended: deque[tuple[Exchange, Capture, int]] = deque()
+        self._ended: deque[tuple[Capture, int]] = deque()
         self._ended_bytes = 0
-        self._is_full = False
         self._limit = 0
         self.is_on = False
         self.requests = own.inspect_requests
@@ -91,11 +87,6 @@ class Inspector(Observer):
         self.skipped = 0
         """The number of exchanges that were not captured because they came too fast."""
         self._apply()
-
-    def stop(self) -> None:
-        """End, and remove what this process has kept for itself."""
-        self._writer.close()
-        self._closing.close()
 
     @property
     def switch(self) -> Switch:
@@ -114,31 +105,20 @@ class Inspector(Observer):
         new.rename(self._switch_file)
         self._apply()
 
-    @override
-    def begin(self, exchange: Exchange, scope: Scope) -> bool:
+    def observe(self, exchange: Exchange, scope: Scope) -> Capture | None:
         """Capture an exchange that begins, unless it is a probe, or too many wait already."""
         if not self.is_on or scope["path"] in _PROBES:
-            return False
-        if self._is_full:
+            return None
+        if len(self._ended) >= self.requests or self._ended_bytes > self._most_bytes:
             self.skipped += 1
-            return False
-        exchange.notes = Capture(scope["raw_path"], scope["headers"], self._limit)
-        return True
+            return None
+        return Capture(exchange, scope["raw_path"], scope["headers"], self._limit, self._keep)
 
-    @override
-    def respond(self, exchange: Exchange, response: Response | None) -> None:
-        if isinstance(exchange.notes, Capture) and response is not None:
-            exchange.notes.note_response(response)
-
-    @override
-    def end(self, exchange: Exchange) -> None:
+    def _keep(self, capture: Capture) -> None:
         """Keep an exchange that has ended, of which a record is written soon."""
-        capture = exchange.notes
-        if not isinstance(capture, Capture):
-            return
         size = capture.size
-        self._ended.append((exchange, capture, size))
-        self._note_waiting(size)
+        self._ended.append((capture, size))
+        self._ended_bytes += size
 
     async def newest(self, most: int, wanted: Callable[[Head], bool]) -> Sequence[Head]:
         """The newest exchanges of all processes that are wanted, the latest one first."""
@@ -162,19 +142,12 @@ class Inspector(Observer):
     def _write(self) -> None:
         """Write records for a time, before requests have their turn."""
         began = time.perf_counter()
-        records: list[ExchangeRecord] = []
         while self._ended and time.perf_counter() - began < SLICE_SECONDS:
-            ended, capture, size = self._ended.popleft()
-            self._note_waiting(-size)
-            records.append(self._scribe.record(ended, capture))
-        # requests must not fail because a record cannot be written
-        with suppress(OSError):
-            self._writer.append(records)
-
-    def _note_waiting(self, more: int) -> None:
-        """Decide whether more exchanges may wait, when those that do have more bytes, or fewer."""
-        self._ended_bytes += more
-        self._is_full = len(self._ended) >= self.requests or self._ended_bytes > self._most_bytes
+            capture, size = self._ended.popleft()
+            self._ended_bytes -= size
+            # requests must not fail because a record cannot be written
+            with suppress(OSError):
+                self.writer.append(self._scribe.record(capture))
 
     async def look(self) -> None:
         """Notice what another process has switched, and write some records."""
@@ -210,8 +183,10 @@ class Inspecting(Feature):
     async def opened(self, _: Kernel) -> AsyncIterator[None]:
         with ExitStack() as closing:
             if self._has_screen:
-                self.inspector = Inspector(self._settings, Redactor.of(self._model))
-                closing.callback(self.inspector.stop)
+                shared = os.environ.get(FOLDER)
+                folder = Path(shared) if shared else closing.enter_context(private_folder())
+                self.inspector = Inspector(self._settings, Redactor.of(self._model), folder)
+                closing.callback(self.inspector.writer.close)
             yield
 
     @override
@@ -228,5 +203,5 @@ class Inspecting(Feature):
         return [every(LOOK_SECONDS, self.inspector.look)] if self._has_screen else []
 
     @override
-    def observers(self) -> Sequence[Observer]:
-        return [self.inspector] if self._has_screen else []
+    def observers(self) -> Sequence[Observe]:
+        return [self.inspector.observe] if self._has_screen else []

@@ -9,12 +9,13 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 from typing_extensions import override
 
 from comptoir.auth.failures import unverified
 from comptoir.auth.roles import Principal
 from comptoir.errors.refusal import OAuthRefusal, Refusal
-from comptoir.http.exchange import ClientDisconnectedError, Exchange, Notes
+from comptoir.http.exchange import ClientDisconnectedError, Exchange, Observer
 from comptoir.http.redaction import MASK, Redactor, Shown
 from comptoir.request.batch.tree import Batch, Part
 from comptoir.response.batch import Replies, Reply
@@ -63,16 +64,20 @@ class CapturedPart(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Capture(Notes):
-    """Notes of an exchange; of each body at most `limit` bytes, and 0 for none.
+class Capture(Observer):
+    """Notes of an exchange, which `keep` gets at its end.
+
+    Of each body, they have at most `limit` bytes, and 0 for none.
 
     `denial` is the error of the token endpoint that it got. `unread` reads the body until that was
     begun; None if it must not be read.
     """
 
+    exchange: Exchange
     path: bytes
     headers: Sequence[Header]
     limit: int
+    keep: Callable[["Capture"], None]
     principal: Principal | None = None
     body: bytes | None = None
     answered: Answered | None = None
@@ -106,9 +111,14 @@ class Capture(Notes):
     def note_denial(self, refusal: OAuthRefusal) -> None:
         self.denial = refusal
 
-    def note_response(self, response: Response) -> None:
-        """Note the response, and its body while it is sent."""
-        self.answered = Answered(response, 0 if self.is_batch else self.limit)
+    @override
+    def note_response(self, response: Response | None) -> None:
+        if response is not None:
+            self.answered = Answered(response, 0 if self.is_batch else self.limit)
+
+    @override
+    def end(self) -> None:
+        self.keep(self)
 
     @override
     def noting(self, batch: Batch, replies: Replies) -> Replies:
@@ -158,6 +168,14 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     body: KeptBody = KeptBody(0)
 
 
+class Answer(Message, frozen=True, gc=False, omit_defaults=True):
+    """A response, with the check that has refused the request, and the message of its error."""
+
+    status: int = 0
+    check: str = ""
+    problem: str = ""
+
+
 class Token(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A bearer token, by its issuer, its key's id and its claims instead of itself.
 
@@ -182,10 +200,7 @@ class PartRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     method: str
     url: str
     request: Message
-    status: int
-    response: Message
-    check: str = ""
-    problem: str = ""
+    response: Answer
 
 
 class Head(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
@@ -220,11 +235,10 @@ class ExchangeRecord(Head, frozen=True, gc=False, omit_defaults=True, kw_only=Tr
     scopes: Sequence[str] = ()
     token: Token | None = None
     error: str = ""
-    problem: str = ""
     reason: str = ""
     change: int | None = None
     request: Message
-    response: Message
+    response: Answer
     parts: Sequence[PartRecord] = ()
 
 
@@ -236,18 +250,6 @@ class _Asked(msgspec.Struct, frozen=True, gc=False):
     sent: Shown
     is_private: bool
 
-    def body(self, length: int, limit: int) -> KeptBody:
-        return _cut(self.sent, length, limit)
-
-
-class Answer(msgspec.Struct, frozen=True, gc=False):
-    """A response without its secrets, and what the request was refused by."""
-
-    status: int
-    message: Message
-    check: str = ""
-    problem: str = ""
-
 
 class Scribe:
     """Makes records of exchanges."""
@@ -256,24 +258,26 @@ class Scribe:
         self._redactor = redactor
         self._token = lru_cache(100)(_token)
 
-    def record(self, ended: Exchange, capture: Capture) -> ExchangeRecord:
-        """The record of an exchange, of which a capture has noted the rest."""
+    def record(self, capture: Capture) -> ExchangeRecord:
+        """The record of an exchange that has ended."""
+        ended = capture.exchange
         headers = dict(capture.headers)
         asked = self._asked(capture.path.decode("latin-1"), ended.query, capture.body)
         length = _number(headers.get(b"content-length", b"0"))
-        body = asked.body(len(capture.body or b"") or length, capture.limit)
-        answer = Answer(0, Message((), KeptBody(ended.size)))
+        body = _cut(asked.sent, len(capture.body or b"") or length, capture.limit)
+        answer = Answer((), KeptBody(ended.size))
         if capture.answered is not None:
             # a fault may have changed what the service wrote
             answer = self._answer(capture.answered, asked, is_certain=not ended.fault)
         denial, error = capture.denial, ""
         refusal = None if capture.answered is None else capture.answered.refusal
         if denial is not None:
-            answer = Answer(0, answer.message, denial.error.check, denial.message)
+            answer = replace(answer, check=denial.error.check, problem=denial.message)
             error = f"{denial.error.error} ({denial.error.number})"
         elif refusal is not None:
             denial = refusal.denial
         parts = [self._part(each) for each in capture.parts]
+        answers = [answer, *(each.response for each in parts)]
         return ExchangeRecord(
             id=ended.id,
             at=ended.ended_at,
@@ -284,17 +288,16 @@ class Scribe:
             ms=round(ended.seconds * 1_000, 3),
             by=ended.subject,
             denied="" if denial is None else denial.client,
-            check=answer.check or next((each.check for each in parts if each.check), ""),
+            check=next((each.check for each in answers if each.check), ""),
             fault=ended.fault,
             address=ended.client,
             scopes=sorted(capture.principal.scopes) if capture.principal else (),
             token=self._token(headers.get(b"authorization", b"")),
             error=error,
-            problem=answer.problem,
             reason=denial.reason if denial is not None and denial.reason != denial.problem else "",
             change=None if refusal is None else refusal.change,
             request=Message(self._headers(capture.headers), body),
-            response=answer.message,
+            response=answer,
             parts=parts,
         )
 
@@ -306,18 +309,14 @@ class Scribe:
         part = captured.part
         address = part.address
         asked = self._asked(address.path, address.query, part.body or None)
-        answer = self._answer(captured.answered, asked, is_certain=True)
         start = "" if address.reference is None else f"${address.reference}"
-        body = asked.body(len(part.body), captured.answered.limit)
+        body = _cut(asked.sent, len(part.body), captured.answered.limit)
         return PartRecord(
             name=part.place if part.id is None else part.id,
             method=part.method[:20],
             url=f"{start}{asked.path}{asked.query and '?'}{asked.query}",
             request=Message(self._headers(part.headers.items()), body),
-            status=answer.status,
-            response=answer.message,
-            check=answer.check,
-            problem=answer.problem,
+            response=self._answer(captured.answered, asked, is_certain=True),
         )
 
     def _asked(self, path: str, query: str, body: bytes | None) -> _Asked:
@@ -342,9 +341,7 @@ class Scribe:
             if asked.is_private or _has(f"{refusal.message} {shown.text}", asked.sent.secrets):
                 shown, problem = Shown(None), MASK
         body = _cut(shown, answered.length, answered.limit)
-        return Answer(
-            answered.status, Message(self._headers(answered.headers), body), check, problem
-        )
+        return Answer(self._headers(answered.headers), body, answered.status, check, problem)
 
     def _headers(self, headers: Iterable[Header]) -> Sequence[tuple[str, str]]:
         return [self._redactor.header(each) for each in headers]

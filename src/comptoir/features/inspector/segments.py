@@ -6,8 +6,10 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 import msgspec
 
@@ -38,19 +40,17 @@ class SegmentWriter:
         self._descriptor: int | None = None
         self._records = self._bytes = 0
 
-    def append(self, records: Sequence[ExchangeRecord]) -> None:
-        """Append records, of which those that fit into a segment are kept."""
-        lines: list[bytes] = []
-        for record in records:
-            line = _encode(record) + b"\n"
-            is_full = self._records + len(lines) >= self._requests
-            if self._descriptor is None or is_full or self._bytes + len(line) > self._size:
-                self._write(lines)
-                lines = []
-                self._rotate()
-            lines.append(line)
-            self._bytes += len(line)
-        self._write(lines)
+    def append(self, record: ExchangeRecord) -> None:
+        """Append a record, which is kept if it fits into a segment; raises `OSError`."""
+        line = _encode(record) + b"\n"
+        descriptor, is_full = self._descriptor, self._records >= self._requests
+        if descriptor is None or is_full or self._bytes + len(line) > self._size:
+            descriptor = self._rotated()
+        self._records += 1
+        self._bytes += len(line)
+        if os.write(descriptor, line) < len(line):
+            # the disk is full; readers ignore what follows a line without an end
+            self._records = self._requests
 
     def close(self) -> None:
         """Close the segment."""
@@ -58,33 +58,26 @@ class SegmentWriter:
             descriptor, self._descriptor = self._descriptor, None
             os.close(descriptor)
 
-    def _write(self, lines: Sequence[bytes]) -> None:
-        if self._descriptor is None or not lines:
-            return
-        content = b"".join(lines)
-        self._records += len(lines)
-        if os.write(self._descriptor, content) < len(content):
-            # the disk is full; readers ignore what follows a line without an end
-            self._records = self._requests
-
-    def _rotate(self) -> None:
+    def _rotated(self) -> int:
+        """The descriptor of the next segment."""
         self.close()
         self._number += 1
         self._path(self._number - 2).unlink(missing_ok=True)
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
-        self._descriptor = os.open(self._path(self._number), flags, 0o600)
         self._records = self._bytes = 0
+        self._descriptor = os.open(self._path(self._number), flags, 0o600)
+        return self._descriptor
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{os.getpid()}-{number}{_SUFFIX}"
 
 
-class _Segment:
-    """The read part of a segment: its heads, and where each begins."""
+class _Line(NamedTuple):
+    """The head of a record, and where its line begins and ends in a segment."""
 
-    def __init__(self) -> None:
-        self.end = 0
-        self.heads: list[tuple[Head, int]] = []
+    head: Head
+    start: int
+    end: int
 
 
 class SegmentReader:
@@ -92,19 +85,16 @@ class SegmentReader:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._segments: dict[Path, _Segment] = {}
+        self._segments: dict[Path, list[_Line]] = {}
+        """What was read of each segment."""
         self._lock = Lock()
 
     def newest(self, most: int, wanted: Callable[[Head], bool]) -> Sequence[Head]:
         """The newest heads that are wanted, the latest one first."""
         with self._lock:
             self._refresh()
-            found = [
-                head
-                for segment in self._segments.values()
-                for head, _ in segment.heads
-                if wanted(head)
-            ]
+            read = chain.from_iterable(self._segments.values())
+            found = [each.head for each in read if wanted(each.head)]
         return sorted(found, key=lambda each: each.at, reverse=True)[:most]
 
     def find(self, exchange_id: str) -> ExchangeRecord | None:
@@ -112,14 +102,14 @@ class SegmentReader:
         with self._lock:
             self._refresh()
             found = [
-                (path, position)
-                for path, segment in self._segments.items()
-                for head, position in segment.heads
-                if head.id == exchange_id
+                (path, each.start)
+                for path, lines in self._segments.items()
+                for each in lines
+                if each.head.id == exchange_id
             ]
-        for path, position in found:
+        for path, start in found:
             with suppress(FileNotFoundError), path.open("rb") as file:
-                file.seek(position)
+                file.seek(start)
                 return _RECORD.decode(file.readline())
         return None
 
@@ -128,15 +118,15 @@ class SegmentReader:
         for path in self._segments.keys() - paths:
             del self._segments[path]
         for path in paths:
-            segment = self._segments.setdefault(path, _Segment())
+            lines = self._segments.setdefault(path, [])
+            start = lines[-1].end if lines else 0
             with suppress(FileNotFoundError), path.open("rb") as file:
-                file.seek(segment.end)
+                file.seek(start)
                 for line in file:
                     if not line.endswith(b"\n"):
                         # another process is writing it
                         break
-                    segment.heads.append((_HEAD.decode(line), segment.end))
-                    segment.end += len(line)
+                    lines.append(_Line(_HEAD.decode(line), start, start := start + len(line)))
 
 
 @contextmanager

@@ -31,14 +31,6 @@ Report = Mapping[str, TrapLine]
 """A line for each trap, by its name; empty if no client has met any."""
 
 
-class _Error(msgspec.Struct):
-    message: str
-
-
-class _Refused(msgspec.Struct):
-    error: _Error
-
-
 class _Client(msgspec.Struct, frozen=True):
     traps: list[TrapLine]
 
@@ -89,8 +81,9 @@ class ControlClient:
         if status == 404:
             raise problems.WITHOUT_FAULTS(url=url, status=status)
         try:
-            found = msgspec.json.decode(answer, type=_Refused).error.message
-        except msgspec.DecodeError:
+            refused = msgspec.json.decode(answer, type=dict[str, dict[str, object]])["error"]
+            found = str(refused["message"])
+        except (msgspec.DecodeError, KeyError):
             found = ""
         raise problems.REQUEST_FAILED(suggested=found, url=url, status=status)
 

@@ -32,7 +32,7 @@ class Firing(msgspec.Struct, rename="camel"):
 class Sent(msgspec.Struct, rename="camel"):
     """A request as a client has sent it; `body` is None unless it is JSON.
 
-    Neither tokens nor secret properties are in it. `company` is that of `Firing`, and `fault` names
+    Tokens and secret properties are masked. `company` is that of `Firing`, and `fault` names
     the rules that have acted on it.
     """
 

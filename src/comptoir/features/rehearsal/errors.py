@@ -3,7 +3,19 @@
 from dataclasses import replace
 
 from comptoir.errors.operator_rows import OperatorRow
-from comptoir.errors.table import BAD_REQUEST, KEY_EXISTS, REQUEST_DENIED, RESOURCE_NOT_FOUND
+from comptoir.errors.refusal import ExceededLimit
+from comptoir.errors.table import (
+    BAD_REQUEST,
+    DATABASE_BUSY,
+    INVALID_CREDENTIALS,
+    KEY_EXISTS,
+    LINK_EXPIRED,
+    REQUEST_DENIED,
+    REQUEST_TIMEOUT,
+    RESOURCE_NOT_FOUND,
+    TOO_MANY_REQUESTS,
+    UNAVAILABLE,
+)
 
 INVALID = BAD_REQUEST.row("Invalid value {value!q} for {place}", "Send {wanted}.")
 UNKNOWN_SET = BAD_REQUEST.row("Invalid value {name!q} for {place}", "Use a name from $metadata.")
@@ -14,14 +26,11 @@ RULES_OR_PRESET = BAD_REQUEST.row("The document does not have exactly one of rul
 UNKNOWN_PRESET = BAD_REQUEST.row("The document has no preset {name!q}", "Send one of {presets}.")
 TWICE = BAD_REQUEST.row("{what!q} in {place} is given twice", "Send it once.")
 UNKNOWN_MEMBER = BAD_REQUEST.row("{owner} has no member {name!q}", "Send only {members}.")
-LONG_ARRAY = BAD_REQUEST.row("{array} exceeds the limit of {limit} elements", "Send fewer.")
 MISSING = BAD_REQUEST.row("{place} is missing", "Add it.")
 OTHER_METHOD = BAD_REQUEST.row("{fault} in {place} does not act on {method}", "Match one of {methods}.")
 WINDOW_OF_COMPANY = BAD_REQUEST.row("A window in {place} concerns all companies", "Remove the window, or the company.")
-MANY_STARS = BAD_REQUEST.row("{place} exceeds the limit of {limit} *", "Send a shorter pattern.")
 SAME_ID = BAD_REQUEST.row("The id {id!q} in {place} is given twice", "Choose another one.")
 LONG_DOCUMENT = BAD_REQUEST.row("The document exceeds the limit of {limit} bytes", "Send fewer rules.")
-INVALID_JSON = BAD_REQUEST.row("Invalid JSON value for {place}", "Send {wanted}.")
 NOT_UTF_8 = BAD_REQUEST.row("The JSON of {place} is not UTF-8", "Encode it as UTF-8.")
 MALFORMED = BAD_REQUEST.row("{reason} in {place}", "Correct it.")
 NESTED = BAD_REQUEST.row("The JSON of {place} nests too deeply", "Nest it less.")
@@ -41,6 +50,24 @@ RULE_EXISTS = KEY_EXISTS.row("A rule already has the id {id!q}", "Choose another
 CLOCK_BACK = BAD_REQUEST.row("The clock cannot move by {seconds:g} seconds, only forward", "Send a positive duration.")
 CLOCK_FAR = BAD_REQUEST.row("The clock exceeds the limit of {limit} days ahead", "Reset the clock, or advance it by less.")
 NO_KNOWN_FAULT = BAD_REQUEST.row("The form names no known fault", "Choose one in the list.")
+
+# of faults
+AWAY = UNAVAILABLE.row("The service is unavailable", "Send the request again later.")
+THROTTLED = TOO_MANY_REQUESTS.row("The client has sent too many requests", TOO_MANY_REQUESTS.remedy,
+    group="TOO_MANY_REQUESTS", limit=ExceededLimit.RATE)
+UNFINISHED = REQUEST_TIMEOUT.row("The service has not finished the request in time", "Send a smaller one.", group="LONG_WORK")
+TOUCHED_FIELD = BAD_REQUEST.row("Invalid value {value!q} for field in {place}",
+    "Send the name of a text of {owner} that does not identify records.")
+TOUCH_DENIED = REQUEST_DENIED.row("touch in Comptoir-Fault needs the scope {scope}, and a client without roles", "Use a rule.")
+LOCKED = DATABASE_BUSY.row("Another session is updating records of {set}",
+    "Send the request again.", group="LOCKED", headers={"Retry-After": "1"})
+LINK_GONE = LINK_EXPIRED.row("The link to this page is not valid any longer", LINK_EXPIRED.remedy, group="LINK_GONE")
+TOKEN_EXPIRED = INVALID_CREDENTIALS.row("The bearer token expired (exp)", "Get a new one.", group="BAD_CREDENTIALS")
+GATEWAY = replace(TOKEN_EXPIRED, problem="The gateway has refused the bearer token", group="REFUSED_BY_GATEWAY")
+RIGHT_LOST = REQUEST_DENIED.row("The client has lost a right on {set}", "Ask the operator for a role that allows it.",
+    group="RIGHT_MISSING")
+UNDONE = DATABASE_BUSY.row("The batch was undone after a request of it failed", "Send the batch again.", headers={"Retry-After": "1"})
+VANISHED = RESOURCE_NOT_FOUND.row("The service does not have {set} now", "Send the request again later.")
 
 # for operators
 FILE_OF_RULES = "Name a file with rules in fault_rules."

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass, field
 
 from typing_extensions import override
 
@@ -11,7 +12,7 @@ from comptoir.edm.model import Company
 from comptoir.edm.times import Clock
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Query
-from comptoir.sql.reads import ReadStatements
+from comptoir.sql.statements import Statements
 from comptoir.store.store import (
     Reader,
     Reads,
@@ -29,45 +30,38 @@ LOOK_SECONDS = 5.0
 """Seconds between two looks for views that have existed as long as they may."""
 
 
-class PinnedView:
+@dataclass(slots=True, eq=False)
+class PinnedView(Reader):
     """The records after the change with a `number` of a company, `at` a time.
 
     It is for use in one event loop only, by one request after another.
     """
 
-    def __init__(self, number: int, at: float, reads: Reads, closing: AsyncExitStack) -> None:
-        self.number = number
-        self.at = at
-        self.opened_at = time.monotonic()
-        self._reads = reads
-        self._closing = closing
-        self._used = asyncio.Lock()
+    number: int
+    at: float
+    statements: Statements
+    connection: SnapshotConnection
+    closing: AsyncExitStack
+    opened_at: float = field(default_factory=time.monotonic)
+    scheduler: SliceScheduler = field(default_factory=SliceScheduler)
+    _used: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _running: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @asynccontextmanager
     async def reads(self) -> AsyncIterator[Reads]:
         """The reads of the view; it remains open during the block."""
         async with self._used:
-            yield self._reads
+            yield Reads(self.statements, self)
 
     async def close(self) -> None:
         """Close the view as soon as nobody uses it."""
         async with self._used:
-            await self._closing.aclose()
-
-
-class _SnapshotReader(Reader):
-    """Runs statements one after the other on a connection with a fixed view."""
-
-    def __init__(self, connection: SnapshotConnection, statements: ReadStatements) -> None:
-        self.scheduler = SliceScheduler()
-        self._connection = connection
-        self._statements = statements
-        self._lock = asyncio.Lock()
+            await self.closing.aclose()
 
     @override
     async def lookup(self, query: Query) -> list[Row]:
-        async with self._lock:
-            return await self._connection.fetch(query)
+        async with self._running:
+            return await self.connection.fetch(query)
 
     @override
     async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
@@ -79,7 +73,7 @@ class _SnapshotReader(Reader):
 
     @override
     async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
-        rows = await self.rows(self._statements.page(plan), while_connected)
+        rows = await self.rows(self.statements.reads.page(plan), while_connected)
         async with aclosing(self.scheduler.sliced(rows)) as slices:
             async for some in slices:
                 yield some
@@ -111,16 +105,14 @@ class StaleReads:
             number, at = await self._store.position(company), self._clock()
             closing, statements = AsyncExitStack(), self._store.statements
             connection = await closing.enter_async_context(self._store.snapshot())
-            reads = Reads(statements, _SnapshotReader(connection, statements.reads))
-            self._held[company.id] = PinnedView(number, at, reads, closing)
+            self._held[company.id] = PinnedView(number, at, statements, connection, closing)
 
     def of(self, company_id: str, seconds: float | None) -> PinnedView | None:
         """The view of a company; None without one that is younger than `seconds`."""
         held = self._held.get(company_id)
-        if held is None:
-            return None
-        is_late = seconds is not None and self._clock() - held.at >= seconds
-        return None if is_late else held
+        if held is None or seconds is None or self._clock() - held.at < seconds:
+            return held
+        return None
 
     async def close(self, most_seconds: float = 0) -> None:
         """Close all views, or those that have existed as long as this."""

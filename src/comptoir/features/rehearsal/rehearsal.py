@@ -9,6 +9,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
 import click
@@ -38,7 +39,7 @@ from comptoir.features.rehearsal.documents import (
     parse_rules,
 )
 from comptoir.features.rehearsal.entries import APPLIED, NOT_APPLICABLE, Firing, Sent
-from comptoir.features.rehearsal.faults.fault import (
+from comptoir.features.rehearsal.fault import (
     HEADER,
     AffectedRequest,
     Candidate,
@@ -48,8 +49,8 @@ from comptoir.features.rehearsal.faults.fault import (
 )
 from comptoir.features.rehearsal.pinned_reads import LOOK_SECONDS, StaleReads
 from comptoir.features.rehearsal.rules import Rule, RuleState, SeenPage, ShiftedClock
-from comptoir.features.rehearsal.traffic import Traffic
-from comptoir.http.exchange import Exchange, Observer, read_body
+from comptoir.features.rehearsal.traffic import Traffic, Underway
+from comptoir.http.exchange import Exchange, Observe, read_body
 from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice
 from comptoir.outgoing import DeliveryFault
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
@@ -89,6 +90,8 @@ class Rehearsal(Feature):
         self.delivery_faults = self
         self.traffic = Traffic(model, self.clock)
         self._state = RuleState(self._first_rules(), self.clock)
+        self.firings = self._state.firings
+        """The log of faults."""
         self._mark: Sequence[baselines.CompanyMark] = ()
         self._changing = asyncio.Lock()
         self.resets = 0
@@ -100,7 +103,7 @@ class Rehearsal(Feature):
             return ()
         content = read_whole(Path(path), errors.FILE_OF_RULES)
         try:
-            return self.parsed(content)
+            return parse_rules(content, self.model.sets)
         except Refusal as refusal:
             raise operator_rows.AT_PLACE(place=path, error=refusal) from None
 
@@ -144,7 +147,7 @@ class Rehearsal(Feature):
 
     @override
     def notices(self) -> Sequence[Notice]:
-        return [Notice(f"{each.id}: {each.fault.text}", each.until) for each in self.rules]
+        return [Notice(f"{each.id}: {each.fault.text}", each.ends_at) for each in self.rules]
 
     @override
     def conditions(self) -> Sequence[str]:
@@ -156,33 +159,13 @@ class Rehearsal(Feature):
         return [every(LOOK_SECONDS, self._views.look)]
 
     @override
-    def observers(self) -> Sequence[Observer]:
-        return [self.traffic]
+    def observers(self) -> Sequence[Observe]:
+        return [self.traffic.observe]
 
     @property
     def rules(self) -> Sequence[Rule]:
         """The rules in force, in the order in which they are compared with a request."""
         return self._state.in_force()
-
-    @property
-    def firings(self) -> Sequence[Firing]:
-        """The log of faults."""
-        return self._state.firings
-
-    def parsed(self, body: bytes) -> Sequence[Rule]:
-        """The rules of a document; raises `Refusal` (400)."""
-        rules = parse_rules(body, self._sets)
-        for number, rule in enumerate(rules):
-            self._check(rule, f"rules[{number}].fault")
-        return rules
-
-    def _check(self, rule: Rule, place: str) -> None:
-        name = rule.match.entity_set
-        rule.fault.check([each for each in self.model.sets if name in ("", each.name)], place)
-
-    @property
-    def _sets(self) -> Sequence[str]:
-        return [each.name for each in self.model.sets]
 
     async def replace(self, rules: Sequence[Rule], actor: Actor) -> None:
         """Replace the rules; all counts start again, and the tokens that were ended are valid.
@@ -204,8 +187,8 @@ class Rehearsal(Feature):
             rules = self.rules
             taken = {each.id for each in rules}
             names = map("rule-{}".format, count(len(rules)))
-            rule = parse_rule(body, next(each for each in names if each not in taken), self._sets)
-            self._check(rule, "fault")
+            name = next(each for each in names if each not in taken)
+            rule = parse_rule(body, name, self.model.sets)
             if not reaches(rule.match.company):
                 raise errors.OTHER_COMPANY("match.company")
             if len(rules) >= MOST_RULES:
@@ -265,7 +248,7 @@ class Rehearsal(Feature):
     async def _handle(self, answer: Answer, request: Request, exchange: Exchange) -> Response:
         """The response to a request, or the fault that it meets."""
         target = self.target(request)
-        self.traffic.note_request(request, exchange, _company(target))
+        Underway.of(exchange).begin(request, _company(target))
         await self.before_write(request, target)
         perform = partial(answer, request, exchange)
         met = self.met(request, exchange, target, perform)
@@ -344,7 +327,7 @@ class Rehearsal(Feature):
         met = self._state.meet(asked, exchange.id, of_header, token)
         if met is not None:
             exchange.fault = f"{exchange.fault} {met[1].rule}".lstrip()
-            self.traffic.meet(exchange, *met)
+            Underway.of(exchange).met.append(met)
         return met
 
     def _of_header(self, request: Request) -> Rule | None:
@@ -354,7 +337,7 @@ class Rehearsal(Feature):
             return None
         rule = parse_header(sent.decode("latin-1"))
         rule.fault.check_header(request.principal)
-        self._check(rule, HEADER)
+        rule.fault.check(self.model.sets, HEADER)
         return rule
 
     def _candidate(
@@ -397,14 +380,13 @@ class _Group:
         self._exchange = exchange
         self._met: AffectedRequest | None = None
         self._size = 0
-        self._responses: list[Response] = []
 
     async def add(self, request: Request) -> str | None:
         """Plan a write; raises `Refusal`, also for a fault that refuses it."""
         target = self._rehearsal.target(request)
         await self._rehearsal.before_write(request, target)
         if self._met is None:
-            met = self._rehearsal.met(request, self._exchange, target, self._performed)
+            met = self._rehearsal.met(request, self._exchange, target, self._perform)
             refusal = None if met is None else met.fault.refusal(met)
             if met is not None and refusal is not None:
                 raise _marked(refusal, met.firing)
@@ -412,26 +394,12 @@ class _Group:
         self._size += 1
         return await self._group.add(request)
 
-    async def commit(self) -> list[Response]:
-        """Do all writes or none, unless the fault prevents that; raises `Refusal`."""
-        return await self._changed(self._group.commit)
-
-    async def attempt(self, refused: Refusal | None) -> tuple[list[Response], Refusal | None]:
-        """Do the writes before a refused one; raises `Refusal` if the fault prevents that."""
-        undone = refused
-
-        async def perform() -> list[Response]:
-            nonlocal undone
-            responses, undone = await self._group.attempt(refused)
-            return responses
-
-        return await self._changed(perform), undone
-
-    async def _changed(self, perform: Callable[[], Awaitable[list[Response]]]) -> list[Response]:
-        """The responses, of which the fault changes one; raises `Refusal` if there are none."""
+    async def commit(self, refused: Refusal | None = None) -> list[Response]:
+        """Do all writes or none; the fault changes a response, or refuses all by a `Refusal`."""
+        self._refused = refused
         if self._met is None:
-            return await perform()
-        self._perform = perform
+            return await self._group.commit(refused)
+        self._responses: list[Response] = []
         changed = await _acted(self._met)
         if not self._responses:
             # the page of a gateway, which never sees the requests of a batch
@@ -439,8 +407,8 @@ class _Group:
         self._responses[self._index] = changed
         return self._responses
 
-    async def _performed(self) -> Response:
-        self._responses += await self._perform()
+    async def _perform(self) -> Response:
+        self._responses = await self._group.commit(self._refused)
         return self._responses[self._index]
 
 
@@ -469,7 +437,29 @@ def _company(target: Target | None) -> str:
     return "" if target is None or target.company_id is None else target.company_id
 
 
-_Act = Callable[[PageRequest, Principal], Awaitable[object]]
+class _Call(NamedTuple):
+    """A request to the control endpoint, and who it is from."""
+
+    request: PageRequest
+    principal: Principal
+
+    @property
+    def actor(self) -> Actor:
+        """The client in the audit log."""
+        exchange = _exchange(self.request)
+        return Actor(exchange.subject, exchange.client, exchange.id)
+
+    async def body(self) -> bytes:
+        headers = combined(self.request.scope["headers"])
+        return await read_body(self.request.receive, headers, LONGEST_DOCUMENT)
+
+    def check_all(self) -> None:
+        """Raise `Refusal` (403) for a token that is not for all companies."""
+        if self.principal.companies is not None:
+            raise errors.ALL_COMPANIES()
+
+
+_Act = Callable[[_Call], Awaitable[object]]
 """Returns the content of a response, or None."""
 
 
@@ -491,11 +481,11 @@ class ControlEndpoint:
             self._route("", self._rules, "GET", "PUT", "DELETE"),
             self._route("/rules", self._add, "POST", status=201),
             self._route("/rules/{id}", self._remove, "DELETE"),
-            self._route("/log", _listing(lambda: rehearsal.firings), "GET"),
+            self._route("/log", _listing(rehearsal.firings), "GET"),
             self._route("/requests", _listing(traffic.requests), "GET"),
             self._route("/report", self._report, "GET", of_all=True),
-            self._route("/mark", self._mark, "POST", of_all=True),
-            self._route("/reset", self._reset, "POST", of_all=True),
+            self._route("/mark", lambda _: rehearsal.remember(), "POST", of_all=True),
+            self._route("/reset", lambda call: rehearsal.restore(call.actor), "POST", of_all=True),
             self._route("/clock", self._clock, "POST", of_all=True),
         ]
 
@@ -507,12 +497,12 @@ class ControlEndpoint:
         async def respond(request: PageRequest) -> PageResponse:
             authorization = request.headers.get("authorization")
             sent = None if authorization is None else authorization.encode("latin-1")
-            principal = await self._authenticator.authenticate(sent)
-            _exchange(request).subject = principal.subject
-            require(principal, Scope.FAULTS)
+            call = _Call(request, await self._authenticator.authenticate(sent))
+            _exchange(request).subject = call.principal.subject
+            require(call.principal, Scope.FAULTS)
             if of_all:
-                _require_all(principal)
-            content = await act(request, principal)
+                call.check_all()
+            content = await act(call)
             if content is None:
                 return PageResponse(status_code=204)
             encoded = msgspec.json.encode(content)
@@ -520,68 +510,43 @@ class ControlEndpoint:
 
         return Route(f"/faults{path}", respond, methods=list(methods))
 
-    async def _rules(self, request: PageRequest, principal: Principal) -> object:
-        if request.method in READ_METHODS:
-            known = self._rehearsal.rules
-            return _listed([each for each in known if principal.reaches(each.match.company)])
-        _require_all(principal)
-        rules: Sequence[Rule] = ()
-        if request.method == "PUT":
-            rules = self._rehearsal.parsed(await _body(request))
-        await self._rehearsal.replace(rules, _actor(request))
-        return _listed(rules)
+    async def _rules(self, call: _Call) -> object:
+        method, reaches = call.request.method, call.principal.reaches
+        if method in READ_METHODS:
+            rules = [each for each in self._rehearsal.rules if reaches(each.match.company)]
+        else:
+            call.check_all()
+            rules = []
+            if method == "PUT":
+                rules += parse_rules(await call.body(), self._rehearsal.model.sets)
+            await self._rehearsal.replace(rules, call.actor)
+        return {"rules": [each.listed for each in rules]}
 
-    async def _add(self, request: PageRequest, principal: Principal) -> object:
-        body = await _body(request)
-        return (await self._rehearsal.add(body, _actor(request), principal.reaches)).listed
+    async def _add(self, call: _Call) -> object:
+        body = await call.body()
+        return (await self._rehearsal.add(body, call.actor, call.principal.reaches)).listed
 
-    async def _remove(self, request: PageRequest, principal: Principal) -> None:
-        rule_id = request.path_params["id"]
-        await self._rehearsal.remove(rule_id, _actor(request), principal.reaches)
+    async def _remove(self, call: _Call) -> None:
+        rule_id = call.request.path_params["id"]
+        await self._rehearsal.remove(rule_id, call.actor, call.principal.reaches)
 
-    async def _report(self, _: PageRequest, _principal: Principal) -> object:
-        report = self._rehearsal.traffic.report()
+    async def _report(self, _: _Call) -> object:
+        report = self._rehearsal.traffic.tally.report()
         return {"value": [{"client": each, "traps": report[each]} for each in report]}
 
-    async def _clock(self, request: PageRequest, _: Principal) -> object:
-        return {"aheadSeconds": self._rehearsal.advance(parse_advance(await _body(request)))}
-
-    async def _mark(self, _: PageRequest, _principal: Principal) -> None:
-        await self._rehearsal.remember()
-
-    async def _reset(self, request: PageRequest, _: Principal) -> None:
-        await self._rehearsal.restore(_actor(request))
+    async def _clock(self, call: _Call) -> object:
+        return {"aheadSeconds": self._rehearsal.advance(parse_advance(await call.body()))}
 
 
-def _listing(entries: Callable[[], Sequence[Firing | Sent]]) -> _Act:
+def _listing(entries: Iterable[Firing | Sent]) -> _Act:
     """Lists the entries about companies that a token can access."""
 
-    async def act(_: PageRequest, principal: Principal) -> object:
-        return {"value": [each for each in entries() if principal.reaches(each.company)]}
+    async def act(call: _Call) -> object:
+        return {"value": [each for each in entries if call.principal.reaches(each.company)]}
 
     return act
-
-
-def _require_all(principal: Principal) -> None:
-    """Raise `Refusal` (403) for a token that is not for all companies."""
-    if principal.companies is not None:
-        raise errors.ALL_COMPANIES()
 
 
 def _exchange(request: PageRequest) -> Exchange:
     exchange: Exchange = request.scope["exchange"]
     return exchange
-
-
-def _actor(request: PageRequest) -> Actor:
-    """The client in the audit log, once it is authenticated."""
-    exchange = _exchange(request)
-    return Actor(exchange.subject, exchange.client, exchange.id)
-
-
-async def _body(request: PageRequest) -> bytes:
-    return await read_body(request.receive, combined(request.scope["headers"]), LONGEST_DOCUMENT)
-
-
-def _listed(rules: Sequence[Rule]) -> object:
-    return {"rules": [each.listed for each in rules]}

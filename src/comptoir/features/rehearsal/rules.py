@@ -4,21 +4,23 @@ The same seed and the same order of requests lead to the same faults.
 """
 
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
-from typing import TypeVar
+from math import inf
+from typing import Annotated, TypeVar
 from urllib.parse import unquote
 
 import msgspec
+from msgspec import Meta
 
 from comptoir.edm.times import Clock, instant
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.entries import Firing
+from comptoir.features.rehearsal.fault import Candidate, Fault, Stage
 from comptoir.features.rehearsal.faults import parse_fault
-from comptoir.features.rehearsal.faults.fault import Candidate, Fault, Stage
-from comptoir.jsonvalue import Json
 
 MOST_COUNTS = 20_000
 """The most pairs of a rule and a client that are counted; the least recent starts again."""
@@ -36,10 +38,45 @@ MOST_DAYS = 366
 """The most days by which a clock can be ahead."""
 
 _DAY = 86_400
+_WINDOW = "window"
 _FRACTIONS = 2.0**64
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+MOST_TIMES = 1_000_000_000
+LONGEST_TEXT = 500
+"""Characters of a path or of a client's name in a rule."""
+
+MOST_STARS = 10
+"""`*` in a path."""
+
+_GUID = r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"
+_PATH = (
+    f"a path of up to {LONGEST_TEXT} characters from the root of the host, with up to {MOST_STARS} "
+    "*, such as */contactsExt(*)"
+)
+
+
+def _integer(low: int, high: int) -> Meta:
+    return Meta(ge=low, le=high, description=f"an integer from {low} to {high}")
+
+
+def _text(pattern: str, wanted: str) -> Meta:
+    return Meta(pattern=pattern, max_length=LONGEST_TEXT, description=wanted)
+
+
+Count = Annotated[int, _integer(1, MOST_TIMES)]
+Seed = Annotated[int, _integer(0, 2**63 - 1)]
+Text = Annotated[str, _text("(?s).", f"text of 1 to {LONGEST_TEXT} characters")]
+Name = Annotated[
+    str,
+    _text(
+        r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}\Z",
+        "up to 40 letters, digits, dots, hyphens and underscores",
+    ),
+]
 
 
 class Match(msgspec.Struct, frozen=True, omit_defaults=True, rename={"entity_set": "set"}):
@@ -49,12 +86,14 @@ class Match(msgspec.Struct, frozen=True, omit_defaults=True, rename={"entity_set
     fault.
     """
 
-    method: str = ""
-    path: str = ""
-    entity_set: str = ""
-    client: str = ""
-    company: str = ""
-    nth: int = 1
+    method: Annotated[
+        str, _text(rf"^(?:{'|'.join(METHODS)})\Z", f"one of {', '.join(METHODS)}")
+    ] = ""
+    path: Annotated[str, _text(rf"^(?=[/*])[^*]*(?:\*[^*]*){{0,{MOST_STARS}}}\Z", _PATH)] = ""
+    entity_set: Text = ""
+    client: Text = ""
+    company: Annotated[str, _text(_GUID, "the id of a company, a Guid")] = ""
+    nth: Count = 1
 
     def matches(self, asked: Candidate) -> bool:
         """Whether a request has all that is given; without `nth`, which is about their number."""
@@ -74,20 +113,28 @@ class Rule(msgspec.Struct, frozen=True):
     """A fault and the requests that meet it, at most `times` times for each client.
 
     A fault with a window concerns all clients together, and so do its count and `times`. `until`
-    is the end of the rule, in seconds since 1970 by the clock of the rehearsal; None for no end.
+    is the end of the rule by the clock of the rehearsal; None for no end.
     """
 
-    id: str
+    id: Name
     fault: Fault
     match: Match = Match()
-    probability: float = 1.0
-    seed: int = 0
-    times: int | None = None
-    until: float | None = None
+    probability: Annotated[float, Meta(gt=0, le=1, description="a number above 0, at most 1")] = 1.0
+    seed: Seed = 0
+    times: Count | None = None
+    until: (
+        Annotated[datetime, Meta(tz=True, description="an instant such as 2026-11-23T14:00:00Z")]
+        | None
+    ) = None
+
+    @property
+    def ends_at(self) -> float | None:
+        """The end of the rule in seconds since 1970."""
+        return None if self.until is None else self.until.timestamp()
 
     def is_over(self, now: float) -> bool:
         """Whether the rule has ended."""
-        return self.until is not None and self.until <= now
+        return self.until is not None and self.until.timestamp() <= now
 
     def matches(self, asked: Candidate) -> bool:
         """Whether the rule counts a request."""
@@ -101,17 +148,16 @@ class Rule(msgspec.Struct, frozen=True):
         )
 
     @property
-    def listed(self) -> Mapping[str, Json | float]:
+    def listed(self) -> Mapping[str, object]:
         """The rule as it is written in JSON, without the members that have their defaults."""
-        until = self.until
-        listed: dict[str, Json | float] = {
+        listed = {
             "id": self.id,
             "fault": self.fault.text,
             "match": msgspec.to_builtins(self.match),
             "probability": self.probability if self.probability < 1 else None,
             "seed": self.seed,
             "times": self.times,
-            "until": None if until is None else instant(datetime.fromtimestamp(until, UTC)),
+            "until": None if self.until is None else instant(self.until),
         }
         return {name: value for name, value in listed.items() if value}
 
@@ -188,7 +234,7 @@ class ChosenRule(msgspec.Struct, frozen=True):
 
     rule: Rule
     number: int
-    end: float = 0
+    end: float = inf
 
 
 class RuleCount(msgspec.Struct):
@@ -222,6 +268,7 @@ class RuleState:
 
     def __init__(self, rules: Sequence[Rule], clock: Clock) -> None:
         self._clock = clock
+        self.firings: deque[Firing] = deque(maxlen=MOST_FIRINGS)
         self.reset()
         self._rules = tuple(rules)
 
@@ -229,8 +276,7 @@ class RuleState:
         """Forget everything."""
         self.set_rules(())
         self._pages: dict[tuple[str, str], SeenPage] = {}
-        self._fired = 0
-        self.firings: list[Firing] = []
+        self.firings.clear()
 
     def in_force(self) -> Sequence[Rule]:
         """The rules that have not ended."""
@@ -243,19 +289,17 @@ class RuleState:
         self._counts: dict[tuple[str, str], RuleCount] = {}
         self._keys: dict[tuple[str, str], RuleCount] = {}
         """The counts of headers, apart because a client may send any number of keys."""
-        self._window: ChosenRule | None = None
-        self._ended: dict[str, ChosenRule] = {}
+        self._lasting: dict[str, ChosenRule] = {}
+        """The choices that go on: for each token that was ended, and for all in a window."""
 
     def change_rules(self, rules: Sequence[Rule]) -> None:
         """Add or remove rules; the counts of those that remain go on."""
         gone = {each.id for each in self._rules} - {each.id for each in rules}
         self._rules = tuple(rules)
-        for key in [each for each in self._counts if each[0] in gone]:
-            del self._counts[key]
-        for token in [each for each, by in self._ended.items() if by.rule.id in gone]:
-            del self._ended[token]
-        if self._window is not None and self._window.rule.id in gone:
-            self._window = None
+        self._counts = {key: each for key, each in self._counts.items() if key[0] not in gone}
+        self._lasting = {
+            key: each for key, each in self._lasting.items() if each.rule.id not in gone
+        }
 
     def page(self, client: str, path: str, query: str) -> SeenPage:
         """The page of a list that a client requests, by its requests so far."""
@@ -270,14 +314,22 @@ class RuleState:
         self, asked: Candidate, of_header: Rule | None = None, token: str = ""
     ) -> ChosenRule | None:
         """The rule that acts on a request; `token` is a digest of its token, empty for none."""
-        ended = self._ended.get(token)
-        is_of_company = ended is not None and ended.rule.match.company in {"", asked.company}
-        if ended is not None and is_of_company and not ended.rule.is_over(self._clock()):
+        ended = self._going_on(token, asked)
+        if ended is not None:
             return ended
-        choice = self._of_header(of_header, asked) or self._of_window(asked) or self._due(asked)
+        choice = self._of_header(of_header, asked)
+        if choice is None and asked.stage is Stage.REQUEST:
+            choice = self._going_on(_WINDOW, asked)
+        choice = choice or self._due(asked)
         if choice is not None and token and choice.rule.fault.ends_token:
-            _kept(self._ended, token, choice, MOST_TOKENS)
+            _kept(self._lasting, token, choice, MOST_TOKENS)
         return choice
+
+    def _going_on(self, key: str, asked: Candidate) -> ChosenRule | None:
+        found, now = self._lasting.get(key), self._clock()
+        if found is None or now >= found.end or found.rule.is_over(now):
+            return None
+        return found if found.rule.match.company in {"", asked.company} else None
 
     def _of_header(self, rule: Rule | None, asked: Candidate) -> ChosenRule | None:
         if rule is None or not rule.matches(asked):
@@ -287,15 +339,6 @@ class RuleState:
         count = _counted(self._keys, rule, asked.client)
         return _acted(rule, count) if _is_due(rule, count) else None
 
-    def _of_window(self, asked: Candidate) -> ChosenRule | None:
-        window = self._window
-        if window is None or asked.stage is not Stage.REQUEST:
-            return None
-        now = self._clock()
-        if window.rule.is_over(now) or now >= window.end:
-            self._window = None
-        return self._window
-
     def _due(self, asked: Candidate) -> ChosenRule | None:
         choice, now = None, self._clock()
         for rule in self._rules:
@@ -304,9 +347,9 @@ class RuleState:
             seconds = rule.fault.window or 0
             count = _counted(self._counts, rule, "" if seconds else asked.client)
             if choice is None and _is_due(rule, count):
-                choice = _acted(rule, count, now + seconds)
+                choice = _acted(rule, count, now + seconds if seconds else inf)
                 if seconds:
-                    self._window = choice
+                    self._lasting[_WINDOW] = choice
         return choice
 
     def meet(
@@ -316,9 +359,8 @@ class RuleState:
         choice = self.choose(asked, of_header, token)
         if choice is None:
             return None
-        self._fired += 1
         firing = Firing(
-            self._fired,
+            self.firings[-1].number + 1 if self.firings else 1,
             instant(datetime.now(UTC)),
             choice.rule.id,
             choice.rule.fault.text,
@@ -330,7 +372,6 @@ class RuleState:
             asked.company,
         )
         self.firings.append(firing)
-        del self.firings[:-MOST_FIRINGS]
         return choice.rule.fault, firing
 
 
@@ -351,7 +392,7 @@ def _is_due(rule: Rule, count: RuleCount) -> bool:
     return rule.probability >= 1 or fraction(rule.seed, rule.id, count.matched) < rule.probability
 
 
-def _acted(rule: Rule, count: RuleCount, end: float = 0) -> ChosenRule:
+def _acted(rule: Rule, count: RuleCount, end: float = inf) -> ChosenRule:
     count.fired += 1
     return ChosenRule(rule, count.matched, end)
 

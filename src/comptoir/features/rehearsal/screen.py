@@ -15,10 +15,10 @@ from comptoir.features.console.form import Form, form_page
 from comptoir.features.console.frame import Answer, Endpoint, Redirect, Screen, TemplatePage
 from comptoir.features.console.visit import FormData, Visit
 from comptoir.features.rehearsal import errors
-from comptoir.features.rehearsal.documents import METHODS, MOST_TIMES
+from comptoir.features.rehearsal.fault import Fault
 from comptoir.features.rehearsal.faults import FAULTS
-from comptoir.features.rehearsal.faults.fault import Fault
 from comptoir.features.rehearsal.rehearsal import Rehearsal
+from comptoir.features.rehearsal.rules import METHODS, MOST_TIMES
 
 LONGEST_MINUTES = 24 * 60
 """The most minutes for which a rule from the console is in force."""
@@ -43,10 +43,9 @@ _percent = number(1, 100)
 async def show(visit: Visit) -> Answer:
     """The rules in force, and the latest requests that have met one."""
     rehearsal = visit.backend.feature(Rehearsal)
-    firings = rehearsal.firings
     context = {
         "rules": rehearsal.rules,
-        "firings": firings[: -MOST_FIRINGS - 1 : -1],
+        "firings": list(reversed(rehearsal.firings))[:MOST_FIRINGS],
         "now": rehearsal.clock(),
     }
     return TemplatePage("faults.html", "Faults", context)
@@ -94,7 +93,7 @@ async def end(visit: Visit) -> Answer:
 
 async def report(visit: Visit) -> Answer:
     """The traps that each client has met, and how it went on."""
-    found = visit.backend.feature(Rehearsal).traffic.report()
+    found = visit.backend.feature(Rehearsal).traffic.tally.report()
     return TemplatePage("fault_report.html", "Report of the rehearsal", {"report": found})
 
 

@@ -1,22 +1,22 @@
 """Watches the requests to a rehearsal, and notes the traps that clients have met."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from datetime import UTC, datetime
 from functools import partial
 
 import msgspec
+from starlette.types import Scope
 from typing_extensions import override
 
 from comptoir.edm.model import Model
 from comptoir.edm.times import Clock, instant
-from comptoir.features.rehearsal.entries import NOT_APPLICABLE, Firing, Sent, TrapLine
-from comptoir.features.rehearsal.faults.fault import Fault
+from comptoir.features.rehearsal.entries import NOT_APPLICABLE, Firing, Sent
+from comptoir.features.rehearsal.fault import Fault
 from comptoir.features.rehearsal.traps import OF_SIGNS, Trap, TrapTally, TrapTarget
 from comptoir.http.exchange import Exchange, Observer
 from comptoir.http.redaction import Redactor
-from comptoir.jsonvalue import Json
 from comptoir.response.response import Pieces, Response
 from comptoir.service import Request
 
@@ -32,149 +32,131 @@ _LONGEST = 2_000
 _NEXT_LINK = b'"@odata.nextLink"'
 
 
-class _Underway(msgspec.Struct):
-    """A request until its end, with the faults that it has met."""
-
-    sent: Sent
-    met: list[tuple[Fault, Firing]] = []
-    is_noted: bool = False
-
-
-class Traffic(Observer):
+class Traffic:
     """What clients have sent, and the traps that they have met; for one event loop only."""
 
     def __init__(self, model: Model, clock: Clock) -> None:
-        self._clock = clock
-        self._redactor = Redactor.of(model)
-        self._underway: dict[str, _Underway] = {}
+        self.clock = clock
+        self.redactor = Redactor.of(model)
+        self.requests: deque[Sent] = deque(maxlen=MOST_REQUESTS)
+        """The last requests that have ended."""
         self.forget()
 
     def forget(self) -> None:
         """Forget the requests that have ended, and the traps."""
-        self._requests: deque[Sent] = deque(maxlen=MOST_REQUESTS)
-        self._tally = TrapTally()
-
-    def requests(self) -> Sequence[Sent]:
-        """The last requests that have ended."""
-        return list(self._requests)
-
-    def report(self) -> Mapping[str, Sequence[TrapLine]]:
-        """A line for each trap, by client."""
-        return self._tally.report()
-
-    def note_request(self, request: Request, exchange: Exchange, company: str) -> None:
-        """Note the request of an exchange; those of a batch are parts of its body.
-
-        `company` is the id of the company that the request is about, empty without one.
-        """
-        if exchange.id in self._underway:
-            return
-        sent = _sent(exchange)
-        sent.company, sent.query = company, self._redactor.query(request.query)
-        shown = dict(map(self._redactor.header, request.headers.items()))
-        sent.headers = {
-            name: value[:_LONGEST]
-            for name, value in shown.items()
-            if not self._redactor.names_secret(name)
-        }
-        self._underway[exchange.id] = _Underway(sent)
-        self._tally.ask(_address(exchange), self._clock())
-        request.read_body = partial(self._read, request.read_body, sent)
-
-    async def _read(self, read_body: Callable[[], Awaitable[bytes]], sent: Sent) -> bytes:
-        body = await read_body()
-        if len(body) <= MOST_BODY_BYTES:
-            with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                public = self._public(msgspec.json.decode(body))
-                sent.body = msgspec.Raw(msgspec.json.encode(public))
-        return body
-
-    def _public(self, value: Json) -> Json:
-        """JSON without what may be secret by its name, also if a client has misspelled that."""
-        if isinstance(value, list):
-            return [self._public(each) for each in value]
-        if isinstance(value, dict):
-            return {
-                name: self._public(each)
-                for name, each in value.items()
-                if not self._redactor.names_secret(name)
-            }
-        return value
-
-    def meet(self, exchange: Exchange, fault: Fault, firing: Firing) -> None:
-        """Note a fault that acts on an exchange."""
-        self._underway[exchange.id].met.append((fault, firing))
+        self.requests.clear()
+        self.tally = TrapTally()
 
     def deliver(self, fault: Fault, firing: Firing) -> None:
         """Note a fault that a delivery has met."""
         address = TrapTarget(firing.client, firing.method, firing.path)
         for trap in fault.traps():
-            self._tally.meet(trap, address, self._clock(), by_fault=True)
+            self.tally.meet(trap, address, self.clock(), by_fault=True)
+
+    def observe(self, exchange: Exchange, _: Scope) -> Observer:
+        """Watch an exchange that begins."""
+        return Underway(self, exchange)
+
+
+class Underway(Observer):
+    """A request until its end, with the faults that it has met.
+
+    Of an exchange without an API's request or an error, such as a page, nothing is noted.
+    """
+
+    def __init__(self, traffic: Traffic, exchange: Exchange) -> None:
+        self.met: list[tuple[Fault, Firing]] = []
+        self._traffic = traffic
+        self._exchange = exchange
+        self._sent: Sent | None = None
+        self._is_noted = False
+
+    @classmethod
+    def of(cls, exchange: Exchange) -> "Underway":
+        """What watches an exchange."""
+        return next(each for each in exchange.observers if isinstance(each, cls))
+
+    def begin(self, request: Request, company: str) -> None:
+        """Note the request of the exchange; those of a batch are parts of its body.
+
+        `company` is the id of the company that the request is about, empty without one.
+        """
+        if self._sent is not None:
+            return
+        redactor = self._traffic.redactor
+        self._sent = sent = self._new_sent()
+        sent.company, sent.query = company, redactor.query(request.query)
+        shown = map(redactor.header, request.headers.items())
+        sent.headers = {name: value[:_LONGEST] for name, value in shown}
+        self._traffic.tally.ask(self._address, self._traffic.clock())
+        request.read_body = partial(self._read, request.read_body, sent)
+
+    def _new_sent(self) -> Sent:
+        exchange = self._exchange
+        return Sent(
+            at=instant(datetime.now(UTC)),
+            request=exchange.id,
+            client=exchange.subject,
+            method=exchange.method[:20],
+            path=exchange.path[:_LONGEST],
+        )
+
+    @property
+    def _address(self) -> TrapTarget:
+        return TrapTarget(self._exchange.subject, self._exchange.method, self._exchange.path)
+
+    async def _read(self, read_body: Callable[[], Awaitable[bytes]], sent: Sent) -> bytes:
+        body = await read_body()
+        if len(body) <= MOST_BODY_BYTES:
+            shown = self._traffic.redactor.sent(body).text
+            sent.body = None if shown is None else msgspec.Raw(shown)
+        return body
 
     @override
-    def respond(self, exchange: Exchange, response: Response | None) -> None:
+    def note_response(self, response: Response | None) -> None:
         """Note the end of a request before its client knows of it and sends the next one."""
+        self._note(self._exchange.status if response is None else response.status)
         if response is None:
-            self._note(exchange, exchange.status)
             return
-        self._note(exchange, response.status)
         if not isinstance(response.body, bytes):
-            response.body = self._watched(response.body, exchange)
+            response.body = self._watched(response.body)
         elif _NEXT_LINK in response.body:
-            self._meet_page(exchange)
+            self._meet(Trap.PAGE_LIMIT)
 
     @override
-    def end(self, exchange: Exchange) -> None:
-        """Note the end of an exchange, unless that is done."""
-        self._note(exchange, exchange.status)
-        self._underway.pop(exchange.id, None)
+    def end(self) -> None:
+        self._note(self._exchange.status)
 
-    def _note(self, exchange: Exchange, status: int) -> None:
-        underway = self._underway.get(exchange.id)
-        if underway is None:
-            if not exchange.refused:
-                # a page, or the control endpoint
-                return
-            underway = self._underway[exchange.id] = _Underway(_sent(exchange))
-        if underway.is_noted:
+    def _note(self, status: int) -> None:
+        """Note the end of the exchange, unless that is done."""
+        exchange, tally = self._exchange, self._traffic.tally
+        if self._is_noted or (self._sent is None and not exchange.refused):
             return
-        underway.is_noted = True
-        underway.sent.status, underway.sent.fault = status, exchange.fault
-        self._requests.append(underway.sent)
-        faults = [fault for fault, firing in underway.met if firing.outcome != NOT_APPLICABLE]
+        self._is_noted = True
+        sent = self._sent or self._new_sent()
+        sent.status, sent.fault = status, exchange.fault
+        self._traffic.requests.append(sent)
+        faults = [fault for fault, firing in self.met if firing.outcome != NOT_APPLICABLE]
         by_fault = {trap: fault.wait_seconds for fault in faults for trap in fault.traps()}
-        address, now = _address(exchange), self._clock()
+        address = self._address
         if status < 400 and not exchange.refused and not by_fault:
-            self._tally.succeed(address)
+            tally.succeed(address)
             # who the client is was not known when its token was refused
-            self._tally.succeed(msgspec.structs.replace(address, client=""))
+            tally.succeed(msgspec.structs.replace(address, client=""))
         for trap, wait in by_fault.items():
-            self._tally.meet(trap, address, now, by_fault=True, wait=wait)
+            self._meet(trap, by_fault=True, wait=wait)
         for refused in exchange.refused:
             known = OF_SIGNS.get(refused.group) or OF_SIGNS.get(refused.code)
             if known is not None and known not in by_fault:
-                self._tally.meet(known, address, now, by_fault=False, wait=refused.wait)
+                self._meet(known, wait=refused.wait)
 
-    def _meet_page(self, exchange: Exchange) -> None:
-        self._tally.meet(Trap.PAGE_LIMIT, _address(exchange), self._clock(), by_fault=False)
+    def _meet(self, trap: Trap, *, by_fault: bool = False, wait: float = 0.0) -> None:
+        now = self._traffic.clock()
+        self._traffic.tally.meet(trap, self._address, now, by_fault=by_fault, wait=wait)
 
-    async def _watched(self, body: Pieces, exchange: Exchange) -> Pieces:
+    async def _watched(self, body: Pieces) -> Pieces:
         async with aclosing(body):
             async for piece in body:
                 if _NEXT_LINK in piece:
-                    self._meet_page(exchange)
+                    self._meet(Trap.PAGE_LIMIT)
                 yield piece
-
-
-def _sent(exchange: Exchange) -> Sent:
-    return Sent(
-        at=instant(datetime.now(UTC)),
-        request=exchange.id,
-        client=exchange.subject,
-        method=exchange.method[:20],
-        path=exchange.path[:_LONGEST],
-    )
-
-
-def _address(exchange: Exchange) -> TrapTarget:
-    return TrapTarget(exchange.subject, exchange.method, exchange.path)

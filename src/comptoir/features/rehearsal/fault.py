@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import Field, dataclass, field
 from email.utils import formatdate
 from enum import StrEnum
-from sys import modules
 from types import MappingProxyType
 from typing import ClassVar, Self, TypeVar, dataclass_transform
 
@@ -20,7 +19,6 @@ import msgspec
 from comptoir.auth.roles import Principal
 from comptoir.edm.model import Company, EntitySet
 from comptoir.errors.refusal import Refusal
-from comptoir.errors.table import UNAVAILABLE
 from comptoir.features.rehearsal import errors
 from comptoir.features.rehearsal.entries import Firing
 from comptoir.features.rehearsal.pinned_reads import StaleReads
@@ -41,8 +39,6 @@ _GATEWAY_PAGES: Mapping[int, tuple[str, str]] = {
 }
 RetryAfter = int | str | None
 
-AWAY = UNAVAILABLE.row("The service is unavailable", "Send the request again later.")
-
 HEADER = "Comptoir-Fault"
 """The header by which a request asks for a fault."""
 
@@ -51,6 +47,7 @@ FaultValue = int | float | str
 _INTEGER = re.compile(r"-?[0-9]{1,9}", re.ASCII)
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,3})?", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
+_BEFORE_WORD = re.compile("(?<!^)(?=[A-Z])")
 
 _PARAMETER = "parameter"
 
@@ -114,16 +111,16 @@ class AffectedRequest(msgspec.Struct, frozen=True):
 class FaultParameter(msgspec.Struct, frozen=True):
     """A parameter of a fault: one of `words`, a number from `low` to `high`, or a name.
 
-    Without a `default`, a fault may omit it. `only_with` is an earlier parameter and the value
-    that it needs, and `never_with` the parameter that excludes it.
+    A number may have a fraction if `low` is a `float`. Without a `default`, a fault may omit it.
+    `only_with` is an earlier parameter and the value that it needs, and `never_with` the parameter
+    that excludes it.
     """
 
     meaning: str
     default: FaultValue | None = None
-    words: tuple[str, ...] = ()
     low: float | None = None
     high: float = 0
-    is_whole: bool = True
+    words: tuple[str, ...] = ()
     only_with: tuple[str, str] | None = None
     never_with: str = ""
 
@@ -132,7 +129,7 @@ class FaultParameter(msgspec.Struct, frozen=True):
         if text in self.words:
             return text
         if self.low is not None:
-            form = _INTEGER if self.is_whole else _NUMBER
+            form = _INTEGER if isinstance(self.low, int) else _NUMBER
             number = float(text) if form.fullmatch(text) else None
             if number is not None and self.low <= number <= self.high:
                 return int(number) if number.is_integer() else number
@@ -146,7 +143,7 @@ class FaultParameter(msgspec.Struct, frozen=True):
         """The values of the parameter, in words."""
         expected = list(self.words)
         if self.low is not None:
-            kind = "an integer" if self.is_whole else "a number"
+            kind = "an integer" if isinstance(self.low, int) else "a number"
             expected.append(f"{kind} from {self.low:.15g} to {self.high:.15g}")
         return " or ".join(expected) or "the name of a property"
 
@@ -158,12 +155,11 @@ def parameter(
     high: float = 0,
     *,
     words: tuple[str, ...] = (),
-    is_whole: bool = True,
     only_with: tuple[str, str] | None = None,
     never_with: str = "",
 ) -> V:
     """A field of a fault for a parameter; None is not written."""
-    form = FaultParameter(meaning, default, words, low, high, is_whole, only_with, never_with)
+    form = FaultParameter(meaning, default, low, high, words, only_with, never_with)
     return field(default=default, metadata={_PARAMETER: form})
 
 
@@ -172,15 +168,11 @@ def word(meaning: str, *words: str) -> str:
     return parameter(meaning, words[0], words=words)
 
 
-REGISTERED: dict[str, "type[Fault]"] = {}
-"""The faults whose modules are imported, by name."""
-
-
 @dataclass_transform(frozen_default=True)
 class Fault:
-    """A fault with the values of its parameters; each is a subclass in the module of its name.
+    """A fault with the values of its parameters; each is a subclass with its name.
 
-    The first paragraph of the module's docstring is what the reference says a client meets.
+    The first paragraph of its docstring is what the reference says a client meets.
     `methods` are those of the requests on which it can act; empty for all. With `needs_set`, these
     address an entity set. One with `ends_token` also acts on all later requests with the same
     token, and one that `remembers` depends on what was done before. Every request meets one with a
@@ -200,16 +192,14 @@ class Fault:
     retry_after: RetryAfter = None
 
     def __init_subclass__(cls) -> None:
-        cls.name = cls.__module__.rpartition(".")[2].replace("_", "-")
-        documented = modules[cls.__module__].__doc__ or ""
-        cls.meaning = " ".join(documented.partition("\n\n")[0].split())
+        cls.name = _BEFORE_WORD.sub("-", cls.__name__).lower()
+        cls.meaning = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
         cls.parameters = {
             name.replace("_", "-"): each.metadata[_PARAMETER]
             for name, each in vars(cls).items()
             if isinstance(each, Field)
         }
         dataclass(frozen=True)(cls)
-        REGISTERED[cls.name] = cls
 
     @classmethod
     def written(cls, texts: Mapping[str, str], place: str) -> Self:
@@ -277,7 +267,7 @@ class Fault:
 
     def unavailable(self) -> Refusal:
         """The refusal in place of a gateway's page, where only the service can respond."""
-        return AWAY(headers=retry_headers(self.retry_after))
+        return errors.AWAY(headers=retry_headers(self.retry_after))
 
     def failing(self) -> tuple[int, Refusal]:
         """The number of the request at which a batch fails, and its refusal."""
