@@ -7,7 +7,7 @@ import asyncio
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -35,7 +35,7 @@ from comptoir.store.fair_queue import Load
 from comptoir.store.ledger import CREATE, DELETE, Change
 from comptoir.store.refusals import of_write
 from comptoir.store.schema import STATE
-from comptoir.store.text_index import BUSY_PAUSE, TOLERATED_LAG, index_some, index_units
+from comptoir.store.text_index import BUSY_PAUSE, TOLERATED_LAG, index_some, outdates_statistics
 from comptoir.store.unit import UnitOfWork, Work
 from comptoir.store.watermarks import Watermark
 from comptoir.store.writer import Writer
@@ -486,14 +486,6 @@ class Store(Reads, ABC):
         rows = await self._rows(self._statements.index.lags, company_id)
         return {str(name): int(lag) for name, lag in rows}
 
-    async def catch_up(self, company: Company, entity_set: EntitySet) -> None:
-        """Bring the text index of a set up to the last change; raises `Refusal` as a write does.
-
-        Searches are exact without it, and a service does the same in the background.
-        """
-        async for _ in self._index(company.id, entity_set):
-            pass
-
     async def index_lagging(self, tolerated: int = TOLERATED_LAG) -> None:
         """Index the sets whose index lacks more changes than are tolerated, one after another.
 
@@ -515,31 +507,32 @@ class Store(Reads, ABC):
                 self._indexed[company_id] = number
             for entity_set in self._statements.index.sets:
                 if entity_set.name in lagging:
-                    await self._index_slowly(company_id, entity_set, number)
+                    await self.index(company_id, entity_set, number)
 
-    async def _index_slowly(self, company_id: str, entity_set: EntitySet, until: int) -> None:
-        # a later look tries again after a refusal
-        with suppress(Refusal):
-            async with aclosing(self._index(company_id, entity_set, until)) as units:
-                async for seconds in units:
-                    await asyncio.sleep(seconds * (BUSY_PAUSE if self._writer.waiting else 1))
+    async def index(self, company_id: str, entity_set: EntitySet, until: int) -> None:
+        """Index a set up to the change with a number, in units between which others write.
 
-    def _index(
-        self, company_id: str, entity_set: EntitySet, until: int | None = None
-    ) -> AsyncGenerator[float, None]:
-        async def unit(expected: int | None) -> tuple[int, int]:
-            work = partial(index_some, entity_set, expected)
+        Ends early if another process indexes the set, and after a refusal: a later look goes on.
+        """
+        progress: int | None = None
+        lag, done = 1, 0
+        while lag > 0:
+            began = monotonic()
+            work = partial(index_some, entity_set, progress)
             # a stop waits for the writer, which ends the unit even if the database hangs
             ended = asyncio.ensure_future(self._writer.submit(company_id, work, alone=True))
             # then nobody else retrieves a refusal, which asyncio would log
             ended.add_done_callback(lambda each: each.cancelled() or each.exception())
-            progress, lag = await asyncio.shield(ended)
+            try:
+                through, left = await asyncio.shield(ended)
+            except Refusal:
+                return
             # writers beside it must not keep it from other sets
-            return progress, lag if until is None else min(lag, until - progress)
-
-        documents = self.statements.tables.search_documents.name
-        refresh = partial(self.refresh_statistics, (documents,))
-        return index_units(unit, refresh, shared=until is not None)
+            progress, lag, done = through, min(left, until - through), done + 1
+            if outdates_statistics(done, is_last=lag <= 0):
+                await self.refresh_statistics((self.statements.tables.search_documents.name,))
+            seconds = monotonic() - began
+            await asyncio.sleep(seconds * (BUSY_PAUSE if self._writer.waiting else 1))
 
     async def write(self, plan: WritePlan) -> Written:
         """Do a write; returns after the commit, raises `Refusal` if it is not done."""

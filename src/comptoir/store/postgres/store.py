@@ -19,13 +19,7 @@ from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
 from comptoir.store.control import READ_SECONDS, ControlStore
-from comptoir.store.postgres.connection import (
-    CLOSING_SECONDS,
-    Connection,
-    Pool,
-    check_ready,
-    connect,
-)
+from comptoir.store.postgres.connection import Connection, Pool, check_ready, close, connect
 from comptoir.store.postgres.errors import DRIVER_ERRORS, refusal_of
 from comptoir.store.postgres.reader import PoolReader, ReadPool
 from comptoir.store.postgres.replica_reads import (
@@ -113,7 +107,6 @@ class PostgresStore(Store):
             self._replica = Replica(settings, statements.service.replica_state, self._system)
         self._pool_writer = PostgresWriter(self._writes, settings, statements)
         self._connect_for_long = partial(connecting, command_seconds=LONG_COMMAND_SECONDS)
-        self._statistics = Statistics(self._connect_for_long)
         # a connection of its own, so that reads never delay what is known of clients
         self._control = ReadPool(
             checked, 1, settings.connect_seconds, most_slow=1, slow_seconds=READ_SECONDS
@@ -166,7 +159,18 @@ class PostgresStore(Store):
 
     @override
     async def refresh_statistics(self, tables: Sequence[str]) -> None:
-        await self._statistics.refresh(tables)
+        # a transaction with a conflicting lock analyzes the table too, or is about to change it
+        statement = "ANALYZE (SKIP_LOCKED) " + ", ".join(f'"{each}"' for each in tables)
+        # after a failure, autovacuum refreshes them
+        with suppress(*DRIVER_ERRORS):
+            # a connection of its own, so that no request waits for one
+            connection = await self._connect_for_long()
+            try:
+                # outside a transaction, so that a table is locked only while it is analyzed
+                await connection.execute(statement)
+                await close(connection)
+            finally:
+                connection.terminate()
 
     @override
     async def check(self) -> None:
@@ -193,7 +197,7 @@ class PostgresStore(Store):
 
     @override
     async def close(self) -> None:
-        await asyncio.gather(self._statistics.stop(), self._pool_writer.stop(STOP_SECONDS))
+        await self._pool_writer.stop(STOP_SECONDS)
         await asyncio.gather(*[each.close() for each in self._pools])
 
 
@@ -231,54 +235,6 @@ class _CheckedConnect:
             raise _not_ready(error) from error
         finally:
             self._checking = None
-
-
-class Statistics:
-    """Refreshes the planner's statistics of tables.
-
-    Autovacuum does so too, but a minute or more later; until then, plans assume few rows. Each
-    refresh has a connection of its own, so that no request waits for one.
-    """
-
-    def __init__(self, connect: Callable[[], Awaitable[Connection]]) -> None:
-        self._connect = connect
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._is_stopped = False
-
-    async def refresh(self, tables: Sequence[str]) -> None:
-        """Analyze tables; skips locked ones, and ones that the role may not analyze."""
-        if self._is_stopped:
-            return
-        task = asyncio.create_task(self._analyze(tables))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        try:
-            await asyncio.wait((task,))
-            if not task.cancelled():
-                task.result()
-        finally:
-            task.cancel()
-
-    async def stop(self) -> None:
-        """Cancel the refreshes under way."""
-        self._is_stopped = True
-        tasks = list(self._tasks)
-        for each in tasks:
-            each.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _analyze(self, tables: Sequence[str]) -> None:
-        # a transaction with a conflicting lock analyzes the table too, or is about to change it
-        statement = "ANALYZE (SKIP_LOCKED) " + ", ".join(f'"{each}"' for each in tables)
-        # after a failure, autovacuum refreshes them
-        with suppress(*DRIVER_ERRORS):
-            connection = await self._connect()
-            try:
-                # outside a transaction, so that a table is locked only while it is analyzed
-                await connection.execute(statement)
-                await connection.close(timeout=CLOSING_SECONDS)
-            finally:
-                connection.terminate()
 
 
 def _not_ready(error: OperatorError) -> Refusal:
