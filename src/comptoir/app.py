@@ -224,7 +224,6 @@ async def _opened(
         # the store finishes the accepted writes
         opened.push_async_callback(store.close)
         opened.push_async_callback(_try_once, write_failures)
-        opened.push_async_callback(watch.stop)
         opened.push_async_callback(issuers.stop)
         for each in features:
             await opened.enter_async_context(each.opened(kernel))

@@ -178,7 +178,6 @@ async def watched(url: str, folder: Path) -> AsyncIterator[Watched]:
                 clock,
             )
     finally:
-        await watch.stop()
         await store.close()
 
 

@@ -120,7 +120,6 @@ async def test_what_is_known_becomes_stale(
             await eventually(watch, is_known=False)
             await execute(repaired)
             await eventually(watch, is_known=True)
-        await watch.stop()
 
 
 @in_event_loop

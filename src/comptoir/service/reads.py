@@ -96,19 +96,14 @@ class Deltas:
 
     async def changes(self, context: Context, rows: RowWriter, page: Page, delta: Delta) -> Respond:
         """Read the records that have changed, and those that have left the collection."""
-        request, until = context.request, delta.until
+        company, until = context.required_company(), delta.until
         if until is None:
-            until = await context.reads.position(context.required_company())
+            until = await context.reads.position(company)
         limit = min(page.size, CHANGES)
         changes = await context.reads.changes_of(
-            context.required_company(),
-            context.entity_set,
-            delta.since,
-            until,
-            limit + 1,
-            request.while_connected,
+            company, context.entity_set, delta.since, until, limit + 1
         )
-        if await context.reads.trimmed_after(context.required_company(), delta.since):
+        if await context.reads.trimmed_after(company, delta.since):
             raise refusal_rows.DELTA_EXPIRED("$deltatoken")
         entries = [each async for each in self._entries(context, page.plan, changes[:limit])]
         context.spend(len(entries))
@@ -170,8 +165,7 @@ class Deltas:
             return {}
         bounds = msgspec.structs.replace(plan.bounds, keys=tuple(padded(keys)))
         wanted = PagePlan(plan.pipeline, bounds, len(keys), plan.values)
-        slices = context.reads.page(wanted, context.request.while_connected)
-        return {context.records.key(row): row async for rows in slices for row in rows}
+        return {context.records.key(row): row for row in await context.rows(wanted)}
 
 
 def _query(page: Page) -> tuple[str, ...]:
@@ -226,7 +220,7 @@ class Collections:
         return partial(self._count, context, plan)
 
     async def _count(self, context: Context, plan: CountPlan) -> Respond:
-        count = await context.reads.count(plan, context.request.while_connected)
+        count = await context.reads.count(plan)
         return partial(self._counted, count)
 
     async def _counted(self, count: int) -> Response:
@@ -263,8 +257,7 @@ class Collections:
         )
         if page.by_record and options.skiptoken is not None:
             lookup = page.lookup()
-            slices = context.reads.page(lookup, request.while_connected)
-            page = page.after(lookup, [row async for found in slices for row in found])
+            page = page.after(lookup, await context.rows(lookup))
         rows: RowWriter = context.records
         expander = None
         if not is_whole:
@@ -293,7 +286,7 @@ class Collections:
         if page.count is not None:
             count = page.found
             if count is None:
-                count = await context.reads.count(page.count, request.while_connected)
+                count = await context.reads.count(page.count)
                 page = msgspec.structs.replace(page, found=count)
         blocks = context.page(page.plan)
         if expander is not None:

@@ -186,9 +186,7 @@ class RelatedExpander:
         counts: Mapping[Stored, int] = {}
         if values and (nested.counted or nested.result == "count"):
             plan = RelatedPlan(expansion.navigation, expansion.page.plan, values, 0)
-            counts = await self._context.reads.related_counts(
-                plan, self._context.request.while_connected
-            )
+            counts = await self._context.reads.related_counts(plan)
         related: Mapping[Stored, _Related] = {}
         if values and nested.result != "count":
             related = await self._related(records, expansion, nested, values)
@@ -222,7 +220,7 @@ class RelatedExpander:
         plan = RelatedPlan(
             expansion.navigation, expansion.page.plan, values, wanted if is_last else wanted + 1
         )
-        rows = await self._context.reads.related(plan, self._context.request.while_connected)
+        rows = await self._context.reads.related(plan)
         joined = nested.entity_set.type.column_of[expansion.navigation.on[1]]
         groups = {value: list(group) for value, group in groupby(rows, key=itemgetter(joined))}
         shown = [row for group in groups.values() for row in group[:wanted]]
@@ -309,7 +307,7 @@ class CompanyExpander:
             if nested.counted or nested.result == "count":
                 page = expansion.page.plan
                 plan = CountPlan(page.pipeline, Bounds(company), page.values)
-                count = await context.reads.count(plan, context.request.while_connected)
+                count = await context.reads.count(plan)
                 fields.append(self._records.count(count))
             if nested.result != "count":
                 link, records = await self._list(context, expansion, nested, max(room // left, 1))

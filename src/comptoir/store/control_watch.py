@@ -10,7 +10,6 @@ from comptoir.edm.times import Clock
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
 from comptoir.store.control import READ_SECONDS, ControlStore
-from comptoir.store.jobs import cancel_and_wait
 from comptoir.store.refusals import IS_REPEATED
 
 _log = logging.getLogger(__name__)
@@ -34,23 +33,15 @@ class ControlWatch:
     def __init__(self, control: ControlStore, clock: Clock = monotonic) -> None:
         self._control = control
         self._clock = clock
-        self._known: RegistrySnapshot | None = None
-        self._revoked: frozenset[str] = frozenset()
+        self.known: RegistrySnapshot | None = None
+        """The result of the last read; None before the first, or if it is stale."""
+        self.revoked: frozenset[str] = frozenset()
+        """The ids (`jti`) of revoked tokens by the last read that succeeded, however old."""
         self._read_at = clock()
         self._is_silent = False
-        self._last: asyncio.Task[RegistrySnapshot] | None = None
-        self._queued: asyncio.Task[RegistrySnapshot] | None = None
-        self._reads: set[asyncio.Task[RegistrySnapshot]] = set()
-
-    @property
-    def known(self) -> RegistrySnapshot | None:
-        """The result of the last reads; None before the first, or if it is stale."""
-        return self._known
-
-    @property
-    def revoked(self) -> frozenset[str]:
-        """The ids (`jti`) of revoked tokens by the last read that succeeded, however old."""
-        return self._revoked
+        self._reading = asyncio.Lock()
+        self._begun = self._succeeded = 0
+        """The numbers of the last read that began, and of the last one that succeeded."""
 
     @property
     def age(self) -> float:
@@ -86,21 +77,17 @@ class ControlWatch:
             raise
         finally:
             if self.age > STALE_SECONDS:
-                self._known = None
+                self.known = None
         if IS_REPEATED.get():
             _log.warning("clients can be read from the database again")
 
-    async def stop(self) -> None:
-        """Cancel the reads."""
-        for task in list(self._reads):
-            await cancel_and_wait(task)
-
     async def _read_in_time(self) -> RegistrySnapshot:
-        began = self._clock()
+        began, asked = self._clock(), self._begun
         try:
-            async with asyncio.timeout(READ_SECONDS):
-                # others may wait for the same read
-                return await asyncio.shield(self._next_read())
+            async with asyncio.timeout(READ_SECONDS), self._reading:
+                known = self.known
+                # another caller may have read in the meantime
+                return known if known and self._succeeded > asked else await self._read()
         except TimeoutError:
             self._is_silent = True
             raise _unanswered() from None
@@ -109,29 +96,13 @@ class ControlWatch:
             self._is_silent = self._clock() - began > QUICK_SECONDS
             raise
 
-    def _next_read(self) -> asyncio.Task[RegistrySnapshot]:
-        """The read that has not begun yet."""
-        if self._queued is None:
-            self._queued = self._last = asyncio.create_task(self._read_after(self._last))
-            self._reads.add(self._queued)
-            self._queued.add_done_callback(self._ended)
-        return self._queued
-
-    def _ended(self, task: asyncio.Task[RegistrySnapshot]) -> None:
-        self._reads.discard(task)
-        # asyncio would report an exception that no caller waits for
-        if not task.cancelled():
-            task.exception()
-
-    async def _read_after(self, last: asyncio.Task[RegistrySnapshot] | None) -> RegistrySnapshot:
-        if last is not None:
-            await asyncio.wait((last,))
-        self._queued = None
-        known = self._known
+    async def _read(self) -> RegistrySnapshot:
+        self._begun += 1
+        known = self.known
         if known is None or known.version != await self._control.version():
             known = await self._control.load()
-        self._known, self._revoked = known, known.revoked
-        self._read_at = self._clock()
+        self.known, self.revoked = known, known.revoked
+        self._read_at, self._succeeded = self._clock(), self._begun
         self._is_silent = False
         return known
 

@@ -28,10 +28,13 @@ CREATE, UPDATE, DELETE = "create", "update", "delete"
 Identity = tuple[str, tuple[str, ...], KeyValues]
 """An entity set, the properties of its key or of a unique rule, and their values in one record."""
 
+Savepoint = tuple[int, str, int]
+"""The last number and time of a ledger, and how many changes it has."""
+
 _log = logging.getLogger(__name__)
 
 
-class Change(msgspec.Struct, frozen=True):
+class Change(msgspec.Struct, frozen=True, rename="camel"):
     """An entry of the change log. It has the record's key, but none of its values."""
 
     number: int
@@ -75,14 +78,6 @@ def _identities(entity_set: EntitySet) -> Sequence[tuple[tuple[str, ...], tuple[
     entity_type = entity_set.type
     all_names = [(entity_type.key,), *(rule.properties for rule in entity_type.unique)]
     return [(names, tuple(entity_type.column_of[name] for name in names)) for names in all_names]
-
-
-class Savepoint(msgspec.Struct, frozen=True):
-    """The state of a ledger before a unit of work."""
-
-    number: int
-    at: str
-    changes: int
 
 
 class Ledger:
@@ -219,13 +214,13 @@ class Ledger:
 
     def savepoint(self) -> Savepoint:
         """The current state, for `roll_back`."""
-        return Savepoint(self._number, self._at, len(self._changes))
+        return self._number, self._at, len(self._changes)
 
     def roll_back(self, savepoint: Savepoint) -> None:
         """Undo the changes of a unit of work."""
-        self._number, self._at = savepoint.number, savepoint.at
-        if len(self._changes) > savepoint.changes:
-            del self._changes[savepoint.changes :]
+        self._number, self._at, changes = savepoint
+        if len(self._changes) > changes:
+            del self._changes[changes:]
             self.identity_map.clear()
 
     def closing(self, statements: ServiceStatements) -> Iterator[Statement]:

@@ -8,6 +8,7 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -25,7 +26,7 @@ from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import CountPlan, PagePlan, Pipeline, RecordPlan, RelatedPlan, Row, json_of
 from comptoir.plan.write import WritePlan
-from comptoir.sql.prepared import Prepared, Query, Steps
+from comptoir.sql.prepared import Prepared, Query, Statement, Steps
 from comptoir.sql.statements import Statements
 from comptoir.sql.tables import COMPANY_ID, VERSION
 from comptoir.sql.text_index import logged_set
@@ -36,7 +37,7 @@ from comptoir.store.ledger import CREATE, DELETE, Change
 from comptoir.store.refusals import of_write
 from comptoir.store.schema import STATE
 from comptoir.store.text_index import BUSY_PAUSE, TOLERATED_LAG, index_some, outdates_statistics
-from comptoir.store.unit import UnitOfWork, Work
+from comptoir.store.unit import UnitOfWork, Work, drive
 from comptoir.store.watermarks import Watermark
 from comptoir.store.writer import Writer
 from comptoir.store.writes import Written, write, write_all
@@ -73,9 +74,6 @@ SHARED_SECONDS = 0.02
 Slices = AsyncGenerator[list[Row], None]
 """Rows in slices. The consumer closes the generator, so that its producer ends at once."""
 
-WhileConnected = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
-"""Awaits a read, and cancels it when its client disconnects."""
-
 NoteOutcome = Callable[[str], None]
 """Receives the outcome of a read that a replica may answer, each once for a request."""
 
@@ -84,6 +82,11 @@ async def always_connected(rows: Awaitable[list[Row]]) -> list[Row]:
     """Await a read to its end, whether or not a client is connected."""
     return await rows
 
+
+WHILE_CONNECTED: ContextVar[Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]] = ContextVar(
+    "WHILE_CONNECTED", default=always_connected
+)
+"""Awaits a long read of the current request, and cancels it when its client disconnects."""
 
 SET_COUNTS = 10_000
 """The most sets of companies whose numbers of records are kept."""
@@ -150,13 +153,13 @@ class Reader(Protocol):
     async def lookup(self, query: Query) -> list[Row]:
         """All rows of a statement that finds them by a key."""
 
-    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
+    async def rows(self, query: Query) -> list[Row]:
         """All rows of a statement that returns few."""
 
-    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
+    async def long_rows(self, query: Query) -> list[Row]:
         """All rows of a statement that may run long."""
 
-    def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+    def page(self, plan: PagePlan) -> Slices:
         """The rows of a page, in slices; yields to the event loop between them."""
 
 
@@ -200,23 +203,23 @@ class Reads:
         row = await self.record(plan)
         return None if row is None else record_encoder(plan.entity_set.type).encode(row)
 
-    def page(self, plan: PagePlan, while_connected: WhileConnected = always_connected) -> Slices:
+    def page(self, plan: PagePlan) -> Slices:
         """The rows of a page, in slices small enough for the event loop."""
         if plan.pipeline.as_json:
-            return self._json(plan, while_connected)
-        return self._page(plan, while_connected)
+            return self._json(plan)
+        return self._page(plan)
 
-    def _page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+    def _page(self, plan: PagePlan) -> Slices:
         if plan.pipeline.is_applied:
-            return self._result(plan, while_connected)
+            return self._result(plan)
         if plan.skip > FEW_SKIPPED:
-            return self._after_skipped(plan, while_connected)
-        return self._reader.page(plan, while_connected)
+            return self._after_skipped(plan)
+        return self._reader.page(plan)
 
-    async def _json(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+    async def _json(self, plan: PagePlan) -> Slices:
         """The rows of a page of JSON. From the first record that lacks it, columns are encoded."""
         left, last = plan.limit, list[Row]()
-        async with aclosing(self._page(plan, while_connected)) as slices:
+        async with aclosing(self._page(plan)) as slices:
             async for rows in slices:
                 if not all(json_of(rows)):
                     break
@@ -227,41 +230,37 @@ class Reads:
         rest = plan.part(plan.keyset_after(*last), left, 0) if last else plan
         rest = rest.read_as()
         encode = record_encoder(plan.pipeline.entity_set.type).encode
-        async with aclosing(self._page(rest, while_connected)) as slices:
+        async with aclosing(self._page(rest)) as slices:
             async for rows in slices:
                 yield cast("list[Row]", [(encode(row),) for row in rows])
 
-    async def _after_skipped(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+    async def _after_skipped(self, plan: PagePlan) -> Slices:
         """The rows of a page, whose skipped rows are read by their keysets alone."""
         skipped = plan.part(plan.keyset, 1, plan.skip - 1).read_as(names=())
         query = self._statements.reads.page(skipped)
-        last = await self._reader.rows(query, while_connected)
+        last = await self._reader.rows(query)
         if last:
             rest = plan.part(skipped.keyset_after(last[0]), plan.limit, 0)
-            async with aclosing(self._reader.page(rest, while_connected)) as slices:
+            async with aclosing(self._reader.page(rest)) as slices:
                 async for rows in slices:
                     yield rows
 
-    async def _result(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+    async def _result(self, plan: PagePlan) -> Slices:
         # all rows at once, because each slice would compute the whole result
-        rows = await self._found(plan, self._statements.reads.page(plan), while_connected)
+        rows = await self._found(plan, self._statements.reads.page(plan))
         async with aclosing(self._reader.scheduler.sliced(rows)) as slices:
             async for some in slices:
                 yield some
 
-    async def count(
-        self, plan: CountPlan, while_connected: WhileConnected = always_connected
-    ) -> int:
+    async def count(self, plan: CountPlan) -> int:
         """The number of records that match, or of rows in a pipeline's result."""
         company = plan.company_of_set
         if company is not None:
-            return await self._set_count(company, plan.pipeline.entity_set, while_connected)
-        rows = await self._found(plan, self._statements.reads.count(plan), while_connected)
+            return await self._set_count(company, plan.pipeline.entity_set)
+        rows = await self._found(plan, self._statements.reads.count(plan))
         return int(rows[0][0])
 
-    async def _set_count(
-        self, company: Company, entity_set: EntitySet, while_connected: WhileConnected
-    ) -> int:
+    async def _set_count(self, company: Company, entity_set: EntitySet) -> int:
         """The number of records of a set: counted once, then by the changes since."""
         key = company, entity_set.name
         since, known = self._set_counts.get(key, (None, 0))
@@ -270,11 +269,11 @@ class Reads:
             query = changed.query(company.id, logged_set(entity_set), since, CREATE, DELETE)
         else:
             query = self._statements.reads.set_count(company, entity_set)
-        rows = await self._reader.rows(query, while_connected)
+        rows = await self._reader.rows(query)
         if not rows and since is not None:
             # the database was restored, or the change log was trimmed
             self._set_counts.pop(key, None)
-            return await self._set_count(company, entity_set, while_connected)
+            return await self._set_count(company, entity_set)
         if not rows:
             return 0
         number, more = map(int, rows[0])
@@ -283,17 +282,13 @@ class Reads:
         self._set_counts[key] = number, known + more
         return known + more
 
-    async def related(self, plan: RelatedPlan, while_connected: WhileConnected) -> list[Row]:
+    async def related(self, plan: RelatedPlan) -> list[Row]:
         """The related records of many records, ordered by the value that relates them."""
-        return await self._found(plan.page, self._statements.reads.related(plan), while_connected)
+        return await self._found(plan.page, self._statements.reads.related(plan))
 
-    async def related_counts(
-        self, plan: RelatedPlan, while_connected: WhileConnected
-    ) -> dict[Stored, int]:
+    async def related_counts(self, plan: RelatedPlan) -> dict[Stored, int]:
         """The number of related records by the value that relates them; zeros are left out."""
-        rows = await self._found(
-            plan.page, self._statements.reads.related_counts(plan), while_connected
-        )
+        rows = await self._found(plan.page, self._statements.reads.related_counts(plan))
         return {value: int(count) for value, count in rows}
 
     async def position(self, company: Company, at_least: int = 0) -> int:
@@ -312,32 +307,22 @@ class Reads:
         return int(rows[0][0]) if rows and int(rows[0][0]) > number + 1 else None
 
     async def changes_of(
-        self,
-        company: Company,
-        entity_set: EntitySet,
-        since: int,
-        until: int,
-        limit: int,
-        while_connected: WhileConnected,
+        self, company: Company, entity_set: EntitySet, since: int, until: int, limit: int
     ) -> list[Change]:
         """The changes of one set after the number `since` and up to `until`, in order."""
         prepared = self._statements.service.changes_of
         query = prepared.query(company.id, entity_set.name, since, until, limit)
-        rows = await self._reader.rows(query, while_connected)
+        rows = await self._reader.rows(query)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
-    async def rows(
-        self, query: Query, while_connected: WhileConnected = always_connected
-    ) -> list[Row]:
+    async def rows(self, query: Query) -> list[Row]:
         """All rows of a statement that returns few."""
-        return await self._reader.rows(query, while_connected)
+        return await self._reader.rows(query)
 
-    async def _found(
-        self, plan: PagePlan | CountPlan, query: Query, while_connected: WhileConnected
-    ) -> list[Row]:
+    async def _found(self, plan: PagePlan | CountPlan, query: Query) -> list[Row]:
         if not plan.pipeline.searches:
-            return await self._reader.rows(query, while_connected)
-        return await self._reader.long_rows(query, while_connected)
+            return await self._reader.rows(query)
+        return await self._reader.long_rows(query)
 
     async def _rows(self, prepared: Prepared, *values: Stored) -> list[Row]:
         return await self._reader.lookup(prepared.query(*values))
@@ -415,7 +400,7 @@ class Store(Reads, ABC):
     async def company_names(self) -> dict[str, str]:
         """The names of all companies by id, in the order of the names and ids."""
         query = names_query(self._statements)
-        return sorted_names(await self._reader.long_rows(query, always_connected))
+        return sorted_names(await self._reader.long_rows(query))
 
     def forget(self, company_id: str) -> None:
         """Look the company up again at its next use."""
@@ -497,7 +482,7 @@ class Store(Reads, ABC):
         query = self.statements.query(changed.where(companies.change_number > tolerated))
         for company_id, number in [
             (str(company_id), int(number))
-            for company_id, number in await self._reader.long_rows(query, always_connected)
+            for company_id, number in await self._reader.long_rows(query)
         ]:
             if 0 <= number - self._indexed.get(company_id, 0) <= tolerated:
                 continue
@@ -573,14 +558,13 @@ class Store(Reads, ABC):
 
     async def read(self, unit: Steps[T]) -> T:
         """Run a unit that only reads, by statements that find rows by keys."""
-        try:
-            statement = next(unit)
-            while True:
-                if not isinstance(statement, Query):
-                    raise TypeError("the unit writes")
-                statement = unit.send(await self._reader.lookup(statement))
-        except StopIteration as end:
-            return cast("T", end.value)
+
+        async def run(statement: Statement) -> list[Row]:
+            if not isinstance(statement, Query):
+                raise TypeError("the unit writes")
+            return await self._reader.lookup(statement)
+
+        return await drive(unit, run)
 
     @abstractmethod
     def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:

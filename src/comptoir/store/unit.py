@@ -4,10 +4,10 @@ Its operations are generators: they yield statements and receive the rows. The w
 database runs them on its connection.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -23,6 +23,7 @@ from comptoir.sql.statements import Statements
 from comptoir.store.ledger import CREATE, DELETE, UPDATE, Ledger
 
 T = TypeVar("T")
+Yielded = TypeVar("Yielded")
 
 MOST_CONTAINED = 5_000
 """The most records that are deleted with the one that contains them."""
@@ -293,6 +294,18 @@ class UnitOfWork:
 
 Work = Callable[[UnitOfWork], Steps[T]]
 """The content of a unit of work: yields statements, and returns its result."""
+
+
+async def drive(
+    unit: Generator[Yielded, list[Row], T], run: Callable[[Yielded], Awaitable[list[Row]]]
+) -> T:
+    """Run what a generator yields, such as statements, send it the rows, and return its result."""
+    try:
+        yielded = next(unit)
+        while True:
+            yielded = unit.send(await run(yielded))
+    except StopIteration as end:
+        return cast("T", end.value)
 
 
 def taken(entity_set: EntitySet, names: Sequence[str], record: Mapping[str, Stored]) -> Refusal:

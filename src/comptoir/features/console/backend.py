@@ -20,7 +20,6 @@ from comptoir.http.routes import RequestTarget
 from comptoir.request.headers import Headers, access, check_isolation, check_versions
 from comptoir.response.response import Response, Root, whole_body
 from comptoir.service import Request
-from comptoir.store.store import always_connected
 
 F = TypeVar("F")
 
@@ -114,7 +113,6 @@ class Backend:
             headers=place.headers,
             principal=principal,
             read_body=read_body,
-            while_connected=always_connected,
             access=access(place.headers),
         )
         async with asyncio.timeout(self.settings.request_seconds):

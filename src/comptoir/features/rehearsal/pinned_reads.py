@@ -13,13 +13,13 @@ from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Query
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.store import (
+    WHILE_CONNECTED,
     Reader,
     Reads,
     Slices,
     SliceScheduler,
     SnapshotConnection,
     Store,
-    WhileConnected,
 )
 
 MOST_SECONDS = 60.0
@@ -70,16 +70,16 @@ class _SnapshotReader(Reader):
             return await self._connection.fetch(query)
 
     @override
-    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
-        return await while_connected(self.lookup(query))
+    async def rows(self, query: Query) -> list[Row]:
+        return await WHILE_CONNECTED.get()(self.lookup(query))
 
     @override
-    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
-        return await self.rows(query, while_connected)
+    async def long_rows(self, query: Query) -> list[Row]:
+        return await self.rows(query)
 
     @override
-    async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
-        rows = await self.rows(self._statements.page(plan), while_connected)
+    async def page(self, plan: PagePlan) -> Slices:
+        rows = await self.rows(self._statements.page(plan))
         async with aclosing(self.scheduler.sliced(rows)) as slices:
             async for some in slices:
                 yield some

@@ -28,9 +28,9 @@ from comptoir.store.postgres.session import run_portion, run_query
 from comptoir.store.store import (
     SLICE,
     SLICE_CHARACTERS,
+    WHILE_CONNECTED,
     Slices,
     SliceScheduler,
-    WhileConnected,
     slice_size,
 )
 
@@ -162,7 +162,7 @@ class PoolReader:
         except DRIVER_ERRORS as error:
             raise self._refusal(error) from error
 
-    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
+    async def rows(self, query: Query) -> list[Row]:
         """All rows of a statement that returns few.
 
         Raises `Refusal` (503) if too many slow reads wait or run, or after the reader's seconds.
@@ -170,25 +170,25 @@ class PoolReader:
         """
         if self._slow.has(query):
             found = await self._attempt(query)
-            return found if found is not None else await self.long_rows(query, while_connected)
+            return found if found is not None else await self.long_rows(query)
         work = asyncio.ensure_future(self.lookup(query, self.seconds))
         try:
             await asyncio.wait((work,), timeout=SLOW_SECONDS)
-            return work.result() if work.done() else await while_connected(work)
+            return work.result() if work.done() else await WHILE_CONNECTED.get()(work)
         finally:
             if not work.done():
                 await cancel_and_wait(work)
 
-    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
+    async def long_rows(self, query: Query) -> list[Row]:
         """All rows of a statement that may be slow; raises as `rows` does."""
 
         async def run() -> list[Row]:
             async with self._slow.permit():
                 return await self.lookup(query, self.seconds)
 
-        return await while_connected(run())
+        return await WHILE_CONNECTED.get()(run())
 
-    async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+    async def page(self, plan: PagePlan) -> Slices:
         """The rows of a page in slices; the reader yields to the event loop between them."""
         most = slice_size(plan.pipeline)
         is_slow, fetched = plan.pipeline.searches, PART_SLICES * most
@@ -205,9 +205,9 @@ class PoolReader:
                 if found is not None:
                     rows, is_last = found, len(found) < part.limit
                 elif is_slow:
-                    rows, is_last = await self._portion(query, while_connected)
+                    rows, is_last = await self._portion(query)
                 else:
-                    rows = await self.rows(query, while_connected)
+                    rows = await self.rows(query)
                     is_last = len(rows) < part.limit
             except Refusal as refusal:
                 if is_slow or refusal.error is not INVALID_URL or part.limit <= SLICE:
@@ -242,9 +242,7 @@ class PoolReader:
         """All rows of a slow statement, without a permit; None if it must wait for one."""
         return await self._slow.attempt(query, partial(self._run, query, ATTEMPT_SECONDS))
 
-    async def _portion(
-        self, query: Query, while_connected: WhileConnected
-    ) -> tuple[list[Row], bool]:
+    async def _portion(self, query: Query) -> tuple[list[Row], bool]:
         """The first rows of a slow statement, and whether they are all rows."""
         is_whole = False
 
@@ -263,7 +261,7 @@ class PoolReader:
                 raise self._refusal(error) from error
             return rows
 
-        return await while_connected(run()), is_whole
+        return await WHILE_CONNECTED.get()(run()), is_whole
 
     def _connection(self) -> AbstractAsyncContextManager[Connection]:
         return self._pool.acquired()

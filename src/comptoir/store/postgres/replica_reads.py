@@ -34,7 +34,7 @@ from comptoir.store.postgres.errors import (
 )
 from comptoir.store.postgres.reader import PoolReader, ReadPool
 from comptoir.store.postgres.session import roll_back, run_query
-from comptoir.store.store import NoteOutcome, Reads, Slices, WhileConnected
+from comptoir.store.store import NoteOutcome, Reads, Slices
 from comptoir.store.urls import redacted
 
 REACH_SECONDS = 1.0
@@ -313,19 +313,19 @@ class FallbackReader:
         """All rows of a statement that finds them by a key."""
         return await self._read(lambda reader: reader.lookup(query))
 
-    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
+    async def rows(self, query: Query) -> list[Row]:
         """All rows of a statement that returns few."""
-        return await self._read(lambda reader: reader.rows(query, while_connected))
+        return await self._read(lambda reader: reader.rows(query))
 
-    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
+    async def long_rows(self, query: Query) -> list[Row]:
         """All rows of a statement that may be slow."""
-        return await self._read(lambda reader: reader.long_rows(query, while_connected))
+        return await self._read(lambda reader: reader.long_rows(query))
 
-    async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+    async def page(self, plan: PagePlan) -> Slices:
         """The rows of a page in slices; the primary continues where the replica stops."""
         if self._uses_replica:
             try:
-                async with aclosing(self._replica.page(plan, while_connected)) as slices:
+                async with aclosing(self._replica.page(plan)) as slices:
                     async for rows in slices:
                         self._note_served()
                         left, last = plan.limit - len(rows), rows[-1]
@@ -335,7 +335,7 @@ class FallbackReader:
                 return
             except Unserved as error:
                 await self._leave_replica(error)
-        async with aclosing(self._primary.page(plan, while_connected)) as slices:
+        async with aclosing(self._primary.page(plan)) as slices:
             async for rows in slices:
                 yield rows
 

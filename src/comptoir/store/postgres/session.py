@@ -1,10 +1,10 @@
 """Statements on a connection: units of work, portions of a result, snapshots."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from typing_extensions import override
 
@@ -76,15 +76,6 @@ class DatabaseSession:
         delayed, self._delayed = self._delayed, []
         for first, rows in delayed:
             await _run_many(self._connection, first, rows)
-
-    async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
-        """Run a unit to its end: it yields statements, and receives their rows."""
-        try:
-            statement = next(unit)
-            while True:
-                statement = unit.send(await self.run(statement))
-        except StopIteration as end:
-            return cast("T", end.value)
 
 
 async def run_portion(

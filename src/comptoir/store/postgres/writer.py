@@ -30,7 +30,7 @@ from comptoir.store.postgres.errors import (
 )
 from comptoir.store.postgres.session import DatabaseSession, roll_back
 from comptoir.store.refusals import duplicate
-from comptoir.store.unit import UnitOfWork
+from comptoir.store.unit import UnitOfWork, drive
 from comptoir.store.writer import NO_COMPANY, Job, Writer
 from comptoir.store.writes import prefetch
 
@@ -188,12 +188,12 @@ class PostgresWriter(Writer):
         ledger = await self._open_ledger(session, jobs[0].company_id)
         plans = [plan for job in jobs for plan in job.plans]
         if len(plans) > 1:
-            await session.drive(prefetch(plans, UnitOfWork(self._statements, ledger)))
+            await drive(prefetch(plans, UnitOfWork(self._statements, ledger)), session.run)
         for job in jobs:
             job.error = None
             unit = UnitOfWork(self._statements, ledger)
             try:
-                job.result = await session.drive(job.work(unit))
+                job.result = await drive(job.work(unit), session.run)
             except DRIVER_ERRORS:
                 raise
             except Exception as error:  # noqa: BLE001 - it is the outcome of this unit

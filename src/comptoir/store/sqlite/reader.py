@@ -21,7 +21,7 @@ from comptoir.sql.prepared import SHAPES_CACHED, Query
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.fair_queue import CLIENT, FairQueue, Load, Permit
 from comptoir.store.sqlite.connection import Connection, Portion, StatementStopped, refusal_of
-from comptoir.store.store import SLICE, Slices, SliceScheduler, WhileConnected, slice_size
+from comptoir.store.store import SLICE, WHILE_CONNECTED, Slices, SliceScheduler, slice_size
 
 STEPS = 1_000
 """Steps of the database's machine between two callbacks: about twenty microseconds."""
@@ -230,17 +230,17 @@ class SqliteReader:
         rows = self._in_event_loop(query, self._reads)
         return rows if rows is not None else await (scans or self._scans).run(query)
 
-    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
+    async def rows(self, query: Query) -> list[Row]:
         """All rows of a statement that returns few; raises `Refusal` as `Scans.run` does."""
         await self._reads.yield_after_stopped()
         rows = self._within_budget(query, self._reads)
-        return rows if rows is not None else await while_connected(self._scans.run(query))
+        return rows if rows is not None else await WHILE_CONNECTED.get()(self._scans.run(query))
 
-    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
+    async def long_rows(self, query: Query) -> list[Row]:
         """All rows of a statement whose steps are too long for the event loop."""
-        return await while_connected(self._scans.run(query))
+        return await WHILE_CONNECTED.get()(self._scans.run(query))
 
-    async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+    async def page(self, plan: PagePlan) -> Slices:
         """The rows of a page, in slices; yields to the event loop between them.
 
         Each slice is a statement of its own that starts after the last row of the previous slice,
@@ -278,7 +278,7 @@ class SqliteReader:
             walk = self._statements.walk(rest) if plan.pipeline.searches else None
             portion = Portion(CHARACTERS)
             query = self._statements.page(rest)
-            rows = await while_connected(self._scans.run(query, portion, walk))
+            rows = await WHILE_CONNECTED.get()(self._scans.run(query, portion, walk))
             left = 0 if portion.is_whole else left - len(rows)
             last = rows[-1:]
             async with aclosing(self.scheduler.sliced(rows, most)) as slices:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from typing_extensions import override
 
@@ -30,8 +30,8 @@ from comptoir.store.control import READ_SECONDS, ControlStore
 from comptoir.store.ledger import Ledger
 from comptoir.store.refusals import duplicate
 from comptoir.store.sqlite.connection import (
-    FETCHED,
     Connection,
+    Portion,
     connect,
     database_path,
     execute_alone,
@@ -40,14 +40,7 @@ from comptoir.store.sqlite.connection import (
     refusal_of,
 )
 from comptoir.store.sqlite.reader import Scans, SqliteReader
-from comptoir.store.store import (
-    SLICE_CHARACTERS,
-    SLICE_ROWS,
-    SnapshotConnection,
-    Store,
-    StoreLoad,
-    characters,
-)
+from comptoir.store.store import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, Store, StoreLoad
 from comptoir.store.unit import UnitOfWork
 from comptoir.store.writer import NO_COMPANY, Job, Writer
 
@@ -266,25 +259,12 @@ class _SqliteSnapshot(SnapshotConnection):
     @override
     async def stream(self, query: Query) -> AsyncGenerator[list[Row], None]:
         cursor = await self._run(lambda: self._connection.execute(query.text, query.values))
-        rows = await self._run(lambda: _slice(cursor))
-        while rows:
+        portion = Portion(SLICE_CHARACTERS, SLICE_ROWS)
+        while rows := await self._run(lambda: portion.fetch(cursor)):
             yield rows
-            rows = await self._run(lambda: _slice(cursor))
 
     async def _run(self, work: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except sqlite3.Error as error:
             raise refusal_of(error) from error
-
-
-def _slice(cursor: sqlite3.Cursor) -> list[Row]:
-    rows: list[Row] = []
-    left = SLICE_CHARACTERS
-    while left > 0 and len(rows) < SLICE_ROWS:
-        some = cast("list[Row]", cursor.fetchmany(FETCHED))
-        if not some:
-            break
-        rows += some
-        left -= characters(some)
-    return rows
