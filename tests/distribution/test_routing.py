@@ -31,7 +31,7 @@ from comptoir.sql.statements import Statements, statements_of
 from comptoir.sql.tables import COMPANY_ID, control_tables
 from comptoir.store.company_steps import rebuild_json
 from comptoir.store.postgres import store
-from comptoir.store.postgres.session import ARRAY_ROWS
+from comptoir.store.postgres.writer import ARRAY_ROWS
 from distribution.own_sets import write_own
 from support.batches import send_documents
 from support.client import encoded, record

@@ -20,7 +20,7 @@ from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import ServiceStatements
 from comptoir.store.differences import encode_difference
-from comptoir.store.watermarks import Watermarks
+from comptoir.store.watermarks import Watermark, Watermarks
 
 CREATE, UPDATE, DELETE = "create", "update", "delete"
 """The verbs of the change log."""
@@ -190,7 +190,7 @@ class Ledger:
     def acknowledge(self) -> None:
         """Raise the watermark after the commit, before any client learns of the changes."""
         if self._changes:
-            self._watermarks.acknowledge(self.unchecked_company, self._number, self._at)
+            self._watermarks[self.unchecked_company] = Watermark(self._number, self._at)
 
     @property
     def number(self) -> int:

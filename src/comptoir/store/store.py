@@ -181,7 +181,7 @@ class Reads:
     """
 
     def __init__(self, statements: Statements, reader: Reader) -> None:
-        self._statements = statements
+        self.statements = statements
         self._reader = reader
         self._set_counts: dict[tuple[Company, str], tuple[int, int]] = {}
         """The change up to which sets were counted, and the number of their records."""
@@ -189,13 +189,13 @@ class Reads:
     async def record(self, plan: RecordPlan) -> Row | None:
         """One record, None if it does not exist."""
         self._reader.scheduler.note_read_by_key()
-        rows = await self._reader.lookup(self._statements.reads.record(plan))
+        rows = await self._reader.lookup(self.statements.reads.record(plan))
         return rows[0] if rows else None
 
     async def record_json(self, plan: RecordPlan) -> bytes | None:
         """The JSON of one record (see `RecordEncoder`), None if it does not exist."""
         self._reader.scheduler.note_read_by_key()
-        rows = await self._reader.lookup(self._statements.reads.record_json(plan))
+        rows = await self._reader.lookup(self.statements.reads.record_json(plan))
         if not rows:
             return None
         if encoded := cast("bytes | None", rows[0][0]):
@@ -237,7 +237,7 @@ class Reads:
     async def _after_skipped(self, plan: PagePlan) -> Slices:
         """The rows of a page, whose skipped rows are read by their keysets alone."""
         skipped = plan.part(plan.keyset, 1, plan.skip - 1).read_as(names=())
-        query = self._statements.reads.page(skipped)
+        query = self.statements.reads.page(skipped)
         last = await self._reader.rows(query)
         if last:
             rest = plan.part(skipped.keyset_after(last[0]), plan.limit, 0)
@@ -247,7 +247,7 @@ class Reads:
 
     async def _result(self, plan: PagePlan) -> Slices:
         # all rows at once, because each slice would compute the whole result
-        rows = await self._found(plan, self._statements.reads.page(plan))
+        rows = await self._found(plan, self.statements.reads.page(plan))
         async with aclosing(self._reader.scheduler.sliced(rows)) as slices:
             async for some in slices:
                 yield some
@@ -257,7 +257,7 @@ class Reads:
         company = plan.company_of_set
         if company is not None:
             return await self._set_count(company, plan.pipeline.entity_set)
-        rows = await self._found(plan, self._statements.reads.count(plan))
+        rows = await self._found(plan, self.statements.reads.count(plan))
         return int(rows[0][0])
 
     async def _set_count(self, company: Company, entity_set: EntitySet) -> int:
@@ -265,10 +265,10 @@ class Reads:
         key = company, entity_set.name
         since, known = self._set_counts.get(key, (None, 0))
         if since is not None:
-            changed = self._statements.service.added_since
+            changed = self.statements.service.added_since
             query = changed.query(company.id, logged_set(entity_set), since, CREATE, DELETE)
         else:
-            query = self._statements.reads.set_count(company, entity_set)
+            query = self.statements.reads.set_count(company, entity_set)
         rows = await self._reader.rows(query)
         if not rows and since is not None:
             # the database was restored, or the change log was trimmed
@@ -284,11 +284,11 @@ class Reads:
 
     async def related(self, plan: RelatedPlan) -> list[Row]:
         """The related records of many records, ordered by the value that relates them."""
-        return await self._found(plan.page, self._statements.reads.related(plan))
+        return await self._found(plan.page, self.statements.reads.related(plan))
 
     async def related_counts(self, plan: RelatedPlan) -> dict[Stored, int]:
         """The number of related records by the value that relates them; zeros are left out."""
-        rows = await self._found(plan.page, self._statements.reads.related_counts(plan))
+        rows = await self._found(plan.page, self.statements.reads.related_counts(plan))
         return {value: int(count) for value, count in rows}
 
     async def position(self, company: Company, at_least: int = 0) -> int:
@@ -297,20 +297,20 @@ class Reads:
         Later reads return this state or a newer one. A replica answers only if it has the change
         with the number `at_least`.
         """
-        rows = await self._rows(self._statements.service.position, company.id)
+        rows = await self._rows(self.statements.service.position, company.id)
         # a deleted company stays in the cache a little longer
         return int(rows[0][0]) if rows else 0
 
     async def trimmed_after(self, company: Company, number: int) -> int | None:
         """The number of the oldest change if the change after `number` was trimmed, else None."""
-        rows = await self._rows(self._statements.service.changes, company.id, number, 1)
+        rows = await self._rows(self.statements.service.changes, company.id, number, 1)
         return int(rows[0][0]) if rows and int(rows[0][0]) > number + 1 else None
 
     async def changes_of(
         self, company: Company, entity_set: EntitySet, since: int, until: int, limit: int
     ) -> list[Change]:
         """The changes of one set after the number `since` and up to `until`, in order."""
-        prepared = self._statements.service.changes_of
+        prepared = self.statements.service.changes_of
         query = prepared.query(company.id, entity_set.name, since, until, limit)
         rows = await self._reader.rows(query)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
@@ -342,18 +342,22 @@ class Store(Reads, ABC):
     """Reads records, and writes them by units of work. Use it within one running event loop."""
 
     def __init__(
-        self, statements: Statements, reader: Reader, writer: Writer, control: ControlStore
+        self,
+        statements: Statements,
+        reader: Reader,
+        writer: Writer,
+        read_control: Callable[[Query], Awaitable[list[Row]]],
     ) -> None:
+        """`read_control` runs statements over the control tables, which clients do not delay."""
         super().__init__(statements, reader)
         self._writer = writer
         self._companies: dict[str, tuple[Company, float]] = {}
         self._indexed: dict[str, int] = {}
         """The change up to which all sets of a company were found indexed."""
-        self.statements = statements
         self.condition = writer.condition
         self.watermarks = writer.watermarks
         """The last change of each company that this process has acknowledged."""
-        self.control = control
+        self.control = ControlStore(statements, read_control, writer)
 
     @property
     @abstractmethod
@@ -382,7 +386,7 @@ class Store(Reads, ABC):
         if cached is not None:
             return cached
         until = monotonic() + COMPANY_CACHE_SECONDS
-        rows = await self._rows(self._statements.service.company, company_id)
+        rows = await self._rows(self.statements.service.company, company_id)
         if not rows:
             self.forget(company_id)
             return None
@@ -399,7 +403,7 @@ class Store(Reads, ABC):
 
     async def company_names(self) -> dict[str, str]:
         """The names of all companies by id, in the order of the names and ids."""
-        query = names_query(self._statements)
+        query = names_query(self.statements)
         return sorted_names(await self._reader.long_rows(query))
 
     def forget(self, company_id: str) -> None:
@@ -463,12 +467,12 @@ class Store(Reads, ABC):
 
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
         """The changes after the number `since` that are kept, in order, without gaps."""
-        rows = await self._rows(self._statements.service.changes, company.id, since, limit)
+        rows = await self._rows(self.statements.service.changes, company.id, since, limit)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
     async def search_lags(self, company_id: str) -> Mapping[str, int]:
         """The number of changes that the text index of each set with records lacks."""
-        rows = await self._rows(self._statements.index.lags, company_id)
+        rows = await self._rows(self.statements.index.lags, company_id)
         return {str(name): int(lag) for name, lag in rows}
 
     async def index_lagging(self, tolerated: int = TOLERATED_LAG) -> None:
@@ -490,7 +494,7 @@ class Store(Reads, ABC):
             lagging = [name for name, lag in lags.items() if lag > tolerated]
             if not lagging:
                 self._indexed[company_id] = number
-            for entity_set in self._statements.index.sets:
+            for entity_set in self.statements.index.sets:
                 if entity_set.name in lagging:
                     await self.index(company_id, entity_set, number)
 
@@ -579,7 +583,7 @@ class Store(Reads, ABC):
     async def check(self) -> None:
         """Raise `Refusal` (503) unless the database answers; note whether its catalog has grown."""
         query = select(STATE.c.value).where(STATE.c.name == "catalog")
-        rows = await self._reader.lookup(self._statements.query(query))
+        rows = await self._reader.lookup(self.statements.query(query))
         self.condition.note_catalog([str(value) for (value,) in rows], self.statements.model.source)
 
     @abstractmethod

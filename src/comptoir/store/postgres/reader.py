@@ -24,13 +24,13 @@ from comptoir.store.fair_queue import FairQueue, Load, half
 from comptoir.store.jobs import cancel_and_wait
 from comptoir.store.postgres.connection import Connection, Pool
 from comptoir.store.postgres.errors import DRIVER_ERRORS, DriverError, is_lost, refusal_of
-from comptoir.store.postgres.session import run_portion, run_query
 from comptoir.store.store import (
     SLICE,
     SLICE_CHARACTERS,
     WHILE_CONNECTED,
     Slices,
     SliceScheduler,
+    characters,
     slice_size,
 )
 
@@ -48,6 +48,9 @@ QUICK_RUNS = 3
 
 _FAILED = -1
 """The number of quick runs after an attempt that was slow."""
+
+FETCH_ROWS = 50
+"""Rows of one fetch by `run_portion`."""
 
 T = TypeVar("T")
 
@@ -270,3 +273,46 @@ class PoolReader:
         if isinstance(error, TimeoutError | asyncpg.QueryCanceledError):
             return refusal_rows.QUERY_TOO_LONG(seconds=self.seconds)
         return refusal_of(error)
+
+
+async def run_query(
+    connection: Connection, query: Query, seconds: float | None = None
+) -> list[Row]:
+    """All rows of a statement, which is cancelled after `seconds`."""
+    records = await connection.fetch(query.text, *query.values, timeout=seconds)
+    return list(map(tuple, records))
+
+
+async def roll_back(connection: Connection) -> None:
+    """End a transaction, or terminate the connection if that fails."""
+    if connection.is_closed():
+        return
+    try:
+        await connection.execute("ROLLBACK")
+    except DRIVER_ERRORS:
+        connection.terminate()
+    except asyncio.CancelledError:
+        connection.terminate()
+        raise
+
+
+async def run_portion(
+    connection: Connection, query: Query, most_characters: int, seconds: float
+) -> tuple[list[Row], bool]:
+    """The first rows of a statement, and whether they are all; about `most_characters` of text."""
+    rows: list[Row] = []
+    left = most_characters
+    try:
+        # asyncpg's own transaction remains open when it is cancelled during BEGIN
+        await connection.execute("BEGIN READ ONLY")
+        cursor = await connection.cursor(query.text, *query.values, timeout=seconds)
+        while left > 0:
+            some = await cursor.fetch(FETCH_ROWS, timeout=seconds)
+            if not some:
+                return rows, True
+            fetched: list[Row] = list(map(tuple, some))
+            rows += fetched
+            left -= characters(fetched)
+    finally:
+        await roll_back(connection)
+    return rows, False

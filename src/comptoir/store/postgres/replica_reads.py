@@ -32,8 +32,7 @@ from comptoir.store.postgres.errors import (
     is_request_error,
     operator_error_of,
 )
-from comptoir.store.postgres.reader import PoolReader, ReadPool
-from comptoir.store.postgres.session import roll_back, run_query
+from comptoir.store.postgres.reader import PoolReader, ReadPool, roll_back, run_query
 from comptoir.store.store import NoteOutcome, Reads, Slices
 from comptoir.store.urls import redacted
 

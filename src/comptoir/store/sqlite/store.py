@@ -4,13 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import (
-    AbstractAsyncContextManager,
-    ExitStack,
-    asynccontextmanager,
-    closing,
-    suppress,
-)
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -26,7 +20,7 @@ from comptoir.plan.read import Row
 from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import Statements, statements_of
-from comptoir.store.control import READ_SECONDS, ControlStore
+from comptoir.store.control import READ_SECONDS
 from comptoir.store.ledger import Ledger
 from comptoir.store.refusals import duplicate
 from comptoir.store.sqlite.connection import (
@@ -200,13 +194,8 @@ class SqliteStore(Store):
             folder = path.absolute().parent
             self._file_writer = SqliteWriter(writing, settings, statements, folder)
             opened.pop_all()
-        control = ControlStore(
-            SQLITE.compiler,
-            partial(self._file_reader.lookup, scans=self._control_scans),
-            self._file_writer,
-            [each.name for each in model.per_company],
-        )
-        super().__init__(statements, self._file_reader, self._file_writer, control)
+        read_control = partial(self._file_reader.lookup, scans=self._control_scans)
+        super().__init__(statements, self._file_reader, self._file_writer, read_control)
 
     @property
     @override
@@ -214,8 +203,21 @@ class SqliteStore(Store):
         return StoreLoad(self._file_writer.waiting, self._scans.load)
 
     @override
-    def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
-        return sqlite_snapshot(self._open_walking)
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[SnapshotConnection]:
+        connection = self._open_walking()
+        thread = ThreadPoolExecutor(1, thread_name_prefix="comptoir-snapshot")
+        snapshot = _SqliteSnapshot(connection, thread)
+        try:
+            await snapshot.fetch(Query("BEGIN", ()))
+            # a transaction sees what is committed at its first read
+            await snapshot.fetch(Query("SELECT count(*) FROM sqlite_master", ()))
+            yield snapshot
+        finally:
+            # a statement may still run on the thread after a cancellation
+            connection.stop()
+            thread.submit(connection.close)
+            await asyncio.to_thread(thread.shutdown)
 
     @override
     async def close(self) -> None:
@@ -223,26 +225,6 @@ class SqliteStore(Store):
         await self._scans.stop()
         await self._control_scans.stop()
         self._file_reader.stop()
-
-
-@asynccontextmanager
-async def sqlite_snapshot(
-    connecting: Callable[[], Connection],
-) -> AsyncIterator[SnapshotConnection]:
-    """A connection that sees what is committed when the block begins."""
-    connection = connecting()
-    thread = ThreadPoolExecutor(1, thread_name_prefix="comptoir-snapshot")
-    snapshot = _SqliteSnapshot(connection, thread)
-    try:
-        await snapshot.fetch(Query("BEGIN", ()))
-        # a transaction sees what is committed at its first read
-        await snapshot.fetch(Query("SELECT count(*) FROM sqlite_master", ()))
-        yield snapshot
-    finally:
-        # a statement may still run on the thread after a cancellation
-        connection.stop()
-        thread.submit(connection.close)
-        await asyncio.to_thread(thread.shutdown)
 
 
 class _SqliteSnapshot(SnapshotConnection):
