@@ -23,7 +23,7 @@ from comptoir.features.notifications.subscriptions import (
     new_id,
 )
 from comptoir.features.notifications.tables import subscription_statements
-from comptoir.profiles.record import DECLARED, FieldRule, Relation, TableRule
+from comptoir.profiles.record import DECLARED, FieldOptions, NamedOptions, TableRule
 from comptoir.profiles.record import Values as Overlay
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import BulkQuery, Prepared, Query, StatementCache
@@ -61,8 +61,11 @@ LINKS = Overlay(
             "Translation",
             "a test",
             {
-                "itemNo": FieldRule(
-                    "Item", relation=Relation("itemsExt", "number", when=("description2", "linked"))
+                "itemNo": FieldOptions(
+                    caption="Item",
+                    names=NamedOptions(
+                        set="itemsExt", by="number", when={"description2": "linked"}
+                    ),
                 )
             },
         ),
