@@ -8,6 +8,8 @@ from functools import partial
 from hashlib import sha256
 from uuid import UUID, uuid5
 
+import msgspec
+
 from comptoir.edm.model import Action, EntitySet
 from comptoir.edm.record_json import opaque_tag
 from comptoir.edm.times import instant
@@ -371,23 +373,17 @@ def _repeatable_key(context: Context, repeat: plans.Repeat) -> str:
     return str(uuid5(UUID(context.required_company().id), name))
 
 
-class AtomicGroup:
+class AtomicGroup(msgspec.Struct):
     """Writes to one company that succeed or fail together (OData Protocol 4.01, 11.7).
 
     `add` plans each of them, and `commit` runs them in that order as one unit of work. `planner`
     locates and plans a request.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        writes: RecordWrites,
-        planner: Callable[[Request], Awaitable[tuple[Context, plans.WritePlan]]],
-    ) -> None:
-        self._store = store
-        self._writes = writes
-        self._planner = planner
-        self._planned: list[tuple[Context, plans.WritePlan]] = []
+    store: Store
+    writes: RecordWrites
+    planner: Callable[[Request], Awaitable[tuple[Context, plans.WritePlan]]]
+    planned: list[tuple[Context, plans.WritePlan]] = []
 
     async def add(self, request: Request) -> str | None:
         """Plan a write, with all checks that need no record.
@@ -401,18 +397,18 @@ class AtomicGroup:
         """
         if request.method in READ_METHODS:
             raise rows.METHOD_IN_GROUP(method=request.method)
-        context, plan = await self._planner(request)
-        if self._planned and self._planned[0][1].company != plan.company:
+        context, plan = await self.planner(request)
+        if self.planned and self.planned[0][1].company != plan.company:
             raise rows.GROUP_OF_COMPANIES()
         self._check_repeat(plan.repeat)
-        self._planned.append((context, plan))
+        self.planned.append((context, plan))
         if plan.key is None:
             return None
         return context.records.path(plan.company, plan.key)
 
     def _check_repeat(self, repeat: plans.Repeat | None) -> None:
         """Raise `Refusal` (400) unless the whole group can be repeated."""
-        others = [plan.repeat for _, plan in self._planned]
+        others = [plan.repeat for _, plan in self.planned]
         if others and (repeat is None) != (others[0] is None):
             raise rows.GROUP_PARTLY_REPEATABLE(REQUEST_ID)
         if repeat is not None and any(
@@ -428,10 +424,10 @@ class AtomicGroup:
         `refused` is the refusal of the request after them. Returns the responses of the writes
         before the refused request, and its refusal if there is one.
         """
-        if not self._planned:
+        if not self.planned:
             return [], refused
         try:
-            written = await self._store.write_all([plan for _, plan in self._planned], refused)
+            written = await self.store.write_all([plan for _, plan in self.planned], refused)
         except GroupRefusal as error:
             return await self._responses(error.undone), error.refusal
         return await self._responses(written), None
@@ -442,14 +438,12 @@ class AtomicGroup:
         Raises `GroupRefusal` for the first write that is refused, and `Refusal` (429, 503) if
         none can run. In both cases nothing changes.
         """
-        if not self._planned:
+        if not self.planned:
             return []
-        return await self._responses(
-            await self._store.write_all([plan for _, plan in self._planned])
-        )
+        return await self._responses(await self.store.write_all([plan for _, plan in self.planned]))
 
     async def _responses(self, written: Sequence[Written]) -> list[Response]:
         return [
-            await self._writes.response(context, plan, each)
-            for (context, plan), each in zip(self._planned, written, strict=False)
+            await self.writes.response(context, plan, each)
+            for (context, plan), each in zip(self.planned, written, strict=False)
         ]
