@@ -28,8 +28,7 @@ from comptoir.service import Request, Service
 from comptoir.service.context import FORMAT_OPTIONS, allow_options
 from comptoir.sql.prepared import constant
 from comptoir.sql.tables import COMPANY_ID
-from comptoir.store.differences import Values, decode_difference
-from comptoir.store.ledger import UPDATE, Change
+from comptoir.store.ledger import UPDATE, Change, Values, decode_difference
 from comptoir.store.store import SLICE, SLICE_CHARACTERS, Reads, Store
 
 NAME = "changes"
