@@ -139,7 +139,7 @@ def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
 async def not_deletable(store: Store, company_ids: Sequence[str]) -> list[str]:
     """The ids of which there is no company, nor the progress of an unfinished copy or deletion.
 
-    None if the deletion of another one was interrupted, which may have been after these.
+    Empty if the deletion of one was interrupted: that command may have deleted the others.
     """
     missing: list[str] = []
     async with open_snapshot(store) as snapshot:

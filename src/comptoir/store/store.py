@@ -145,20 +145,27 @@ class Renewed(Refusal):
         super().__init__(refusal_rows.RENEWED, {"company": company_id})
 
 
-class Reader(Protocol):
+class Reader(ABC):
     """Runs statements that read. All methods raise `Refusal` (503)."""
 
     scheduler: SliceScheduler
 
+    def require(self, number: int) -> None:  # noqa: B027 - most readers always do
+        """Let later reads include the company's change with this number."""
+
+    @abstractmethod
     async def lookup(self, query: Query) -> list[Row]:
         """All rows of a statement that finds them by a key."""
 
+    @abstractmethod
     async def rows(self, query: Query) -> list[Row]:
         """All rows of a statement that returns few."""
 
+    @abstractmethod
     async def long_rows(self, query: Query) -> list[Row]:
         """All rows of a statement that may run long."""
 
+    @abstractmethod
     def page(self, plan: PagePlan) -> Slices:
         """The rows of a page, in slices; yields to the event loop between them."""
 
@@ -297,9 +304,13 @@ class Reads:
         Later reads return this state or a newer one. A replica answers only if it has the change
         with the number `at_least`.
         """
+        self._reader.require(at_least)
         rows = await self._rows(self.statements.service.position, company.id)
         # a deleted company stays in the cache a little longer
-        return int(rows[0][0]) if rows else 0
+        number = int(rows[0][0]) if rows else 0
+        # the next statement may reach another replica
+        self._reader.require(number)
+        return number
 
     async def trimmed_after(self, company: Company, number: int) -> int | None:
         """The number of the oldest change if the change after `number` was trimmed, else None."""
@@ -484,10 +495,8 @@ class Store(Reads, ABC):
         companies = self.statements.tables.companies.c
         changed = select(companies[COMPANY_ID], companies.change_number)
         query = self.statements.query(changed.where(companies.change_number > tolerated))
-        for company_id, number in [
-            (str(company_id), int(number))
-            for company_id, number in await self._reader.long_rows(query)
-        ]:
+        for row in await self._reader.long_rows(query):
+            company_id, number = str(row[0]), int(row[1])
             if 0 <= number - self._indexed.get(company_id, 0) <= tolerated:
                 continue
             lags = await self.search_lags(company_id)

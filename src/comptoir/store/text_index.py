@@ -4,10 +4,7 @@ A search is exact whatever the index contains, because the database compares rec
 since they were indexed one by one. Writes do nothing for the index.
 """
 
-from collections.abc import Sequence
-
 from comptoir.edm.model import EntitySet
-from comptoir.plan.read import Row
 from comptoir.sql.prepared import Steps
 from comptoir.store.unit import UnitOfWork
 
@@ -74,7 +71,10 @@ def index_some(
             texts = yield indexed.texts.query(*window)
         # the text index is fastest with rising numbers
         highest = yield index.last_document.query(company_id, scope)
-        yield from _drop(stale, unit)
+        if stale:
+            dropped = sorted((int(number), str(text)) for number, text in stale)
+            yield from index.documents.drop(dropped)
+            yield index.drop_document.many((company_id, number) for number, _ in dropped)
         documents = [
             (company_id, number, indexed.name, str(key), text)
             for number, (key, text) in enumerate(texts, int(highest[0][0]) + 1)
@@ -84,15 +84,6 @@ def index_some(
     if through > since or layout != indexed.layout:
         yield index.move_progress.query(company_id, indexed.name, indexed.layout, through)
     return through, last - through
-
-
-def _drop(stale: Sequence[Row], unit: UnitOfWork) -> Steps[None]:
-    """Drop the documents of records that changed, which have numbers and texts."""
-    index = unit.statements.index
-    if stale:
-        documents = sorted((int(number), str(text)) for number, text in stale)
-        yield from index.documents.drop(documents)
-        yield index.drop_document.many((unit.company_id, number) for number, _ in documents)
 
 
 def outdates_statistics(done: int, *, is_last: bool) -> bool:

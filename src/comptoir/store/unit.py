@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from comptoir.edm.model import Calculated, EntitySet, EntityType, Followed, Reference, Referrer
+from comptoir.edm.model import Calculated, EntitySet, EntityType, Followed, Reference
 from comptoir.edm.numbers import Int32
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import EdmError, Stored
@@ -158,7 +158,8 @@ class UnitOfWork:
                 raise refusal_rows.TOO_MANY_CONTAINED(limit=MOST_CONTAINED)
             for referrer in each.type.referrers:
                 if (yield self.statements.writes.used[referrer].query(self.company_id, key)):
-                    raise _in_use(each, key, referrer)
+                    user, name = referrer.entity_set, referrer.property
+                    raise refusal_rows.IN_USE(referrer=user, key=str(key), set=each.name, name=name)
             deleted[each, key] = row
             left += yield from self._contained(each, row)
         rows: dict[EntitySet, list[Row]] = {}
@@ -346,13 +347,6 @@ def _not_related(entity_type: EntityType, reference: Reference, value: Stored) -
         table=entity_type.caption,
         value=str(value),
         related=reference.caption,
-    )
-
-
-def _in_use(entity_set: EntitySet, key: Stored, referrer: Referrer) -> Refusal:
-    """400: a record that must not be deleted yet."""
-    return refusal_rows.IN_USE(
-        referrer=referrer.entity_set, key=str(key), set=entity_set.name, name=referrer.property
     )
 
 

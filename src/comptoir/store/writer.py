@@ -9,11 +9,12 @@ import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, time
 from typing import TypeVar, cast
+
+import msgspec
 
 from comptoir.config import Settings
 from comptoir.edm.times import instant
@@ -50,8 +51,7 @@ LATER_CATALOG = (
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, eq=False)
-class Job:
+class Job(msgspec.Struct, eq=False):
     """A queued unit of work with its outcome, and the future that its caller awaits.
 
     A job that is `alone` has a transaction to itself. `plans` are the writes that it consists of,

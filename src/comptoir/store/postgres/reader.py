@@ -13,6 +13,7 @@ from time import monotonic
 from typing import TypeVar
 
 import asyncpg
+from typing_extensions import override
 
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
@@ -28,6 +29,7 @@ from comptoir.store.store import (
     SLICE,
     SLICE_CHARACTERS,
     WHILE_CONNECTED,
+    Reader,
     Slices,
     SliceScheduler,
     characters,
@@ -137,8 +139,11 @@ class ReadPool(Pool):
         self.slow = SlowReads(FairQueue(max(size // 2, 1), most_slow, slow_seconds))
 
 
-class PoolReader:
-    """Reads on the connections of a pool; `seconds` limits a statement."""
+class PoolReader(Reader):
+    """Reads on the connections of a pool; `seconds` limits a statement.
+
+    A lookup is limited by those of its connection, unless it is given others.
+    """
 
     def __init__(
         self, pool: ReadPool, statements: ReadStatements, scheduler: SliceScheduler, seconds: float
@@ -149,11 +154,8 @@ class PoolReader:
         self.scheduler = scheduler
         self.seconds = seconds
 
+    @override
     async def lookup(self, query: Query, seconds: float | None = None) -> list[Row]:
-        """All rows of a statement that finds them by a key.
-
-        Raises `Refusal`, 503 after `seconds`, or else after those of the connection.
-        """
         try:
             return await self._run(query, seconds)
         except DRIVER_ERRORS as error:
@@ -165,12 +167,8 @@ class PoolReader:
         except DRIVER_ERRORS as error:
             raise self._refusal(error) from error
 
+    @override
     async def rows(self, query: Query) -> list[Row]:
-        """All rows of a statement that returns few.
-
-        Raises `Refusal` (503) if too many slow reads wait or run, or after the reader's seconds.
-        If the caller is cancelled, so is the read.
-        """
         if self._slow.has(query):
             found = await self._attempt(query)
             return found if found is not None else await self.long_rows(query)
@@ -182,17 +180,16 @@ class PoolReader:
             if not work.done():
                 await cancel_and_wait(work)
 
+    @override
     async def long_rows(self, query: Query) -> list[Row]:
-        """All rows of a statement that may be slow; raises as `rows` does."""
-
         async def run() -> list[Row]:
             async with self._slow.permit():
                 return await self.lookup(query, self.seconds)
 
         return await WHILE_CONNECTED.get()(run())
 
+    @override
     async def page(self, plan: PagePlan) -> Slices:
-        """The rows of a page in slices; the reader yields to the event loop between them."""
         most = slice_size(plan.pipeline)
         is_slow, fetched = plan.pipeline.searches, PART_SLICES * most
         while plan.limit > 0:

@@ -13,7 +13,6 @@ from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
-from comptoir.edm.types import Stored
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.plan.read import Row
@@ -29,7 +28,6 @@ from comptoir.store.postgres.replica_reads import (
     FallbackReader,
     Replica,
     ReplicaReader,
-    ReplicaReads,
     System,
     system_of,
 )
@@ -160,7 +158,7 @@ class PostgresStore(Store):
         reader = FallbackReader(
             replica, primary, partial(self._confirm, company), self._note_outcome
         )
-        return ReplicaReads(self.statements, reader)
+        return Reads(self.statements, reader)
 
     @override
     @asynccontextmanager
@@ -204,7 +202,8 @@ class PostgresStore(Store):
         (row,) = await self._pool_reader.lookup(READINESS)
         revision, serves, may_read, is_read_only, catalog = row
         try:
-            check_state(SchemaState(_text(revision), _text(serves)), self._name)
+            texts = [str(each) if each else None for each in (revision, serves)]
+            check_state(SchemaState(*texts), self._name)
         except OperatorError as error:
             raise _not_ready(error) from error
         if not may_read:
@@ -268,10 +267,6 @@ def _not_ready(error: OperatorError) -> Refusal:
     """503 for an error that the operator must fix; logs it."""
     _log.error("%s", error)
     return database_failed(rows.UNFIT_DATABASE)
-
-
-def _text(value: Stored | None) -> str | None:
-    return None if value is None else str(value)
 
 
 class _PostgresSnapshot(SnapshotConnection):

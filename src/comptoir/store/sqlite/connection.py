@@ -13,7 +13,8 @@ from typing import TypeVar, cast
 from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import OperatorError, Refusal
+from comptoir.errors.operator_rows import OperatorRow
+from comptoir.errors.refusal import OperatorError, Refusal, RefusalRow
 from comptoir.plan.read import Row
 from comptoir.sql.dialects.sqlite.functions import REGISTERED, REGISTERED_AGGREGATES
 from comptoir.sql.dialects.sqlite.routines import Computing, WideTotal
@@ -41,9 +42,18 @@ _CACHE_KIB = 16_384
 _MAPPED_BYTES = 0x7FFF0000
 """The most that SQLite maps by default: a page that is not mapped is copied at each read."""
 
-_NO_ROOM = (sqlite3.SQLITE_FULL,)
 _OF_STATEMENT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+_MEANINGS: Mapping[int, tuple[RefusalRow, OperatorRow]] = {
+    **dict.fromkeys(_BUSY, (refusal_rows.LOCK_HELD, problems.LOCKED_FILE)),
+    sqlite3.SQLITE_FULL: (refusal_rows.DISK_FULL, problems.DISK_FULL),
+    sqlite3.SQLITE_READONLY: (refusal_rows.READ_ONLY_FOLDER, problems.READ_ONLY_FILE),
+    sqlite3.SQLITE_NOTADB: (refusal_rows.DATABASE_FAILED, problems.NOT_SQLITE),
+}
+"""The refusals of requests, and the errors for the operator, by the codes of SQLite."""
+
+_OTHER = refusal_rows.DATABASE_FAILED, problems.CANNOT_OPEN
 
 T = TypeVar("T")
 
@@ -293,13 +303,7 @@ def refusal_of(error: sqlite3.Error) -> Refusal:
     code = _code(error)
     if code == sqlite3.SQLITE_TOOBIG:
         return refusal_rows.TOO_COMPLEX()
-    if is_busy(error):
-        return database_failed(refusal_rows.LOCK_HELD)
-    if code in _NO_ROOM:
-        return database_failed(refusal_rows.DISK_FULL)
-    if code == sqlite3.SQLITE_READONLY:
-        return database_failed(refusal_rows.READ_ONLY_FOLDER)
-    return database_failed(refusal_rows.DATABASE_FAILED)
+    return database_failed(_MEANINGS.get(code, _OTHER)[0])
 
 
 def is_statement_error(error: sqlite3.Error) -> bool:
@@ -318,13 +322,4 @@ def _code(error: sqlite3.Error) -> int:
 
 def cannot_open(path: Path, error: sqlite3.Error) -> OperatorError:
     """The error for a file that SQLite cannot open or rewrite."""
-    code = _code(error)
-    if code == sqlite3.SQLITE_NOTADB:
-        return problems.NOT_SQLITE(path=path)
-    if code == sqlite3.SQLITE_READONLY:
-        return problems.READ_ONLY_FILE(path=path)
-    if code in _NO_ROOM:
-        return problems.DISK_FULL(path=path)
-    if is_busy(error):
-        return problems.LOCKED_FILE(path=path)
-    return problems.CANNOT_OPEN(path=path, reason=error)
+    return _MEANINGS.get(_code(error), _OTHER)[1](path=path, reason=error)
