@@ -1,5 +1,6 @@
 """The large company of searches and queries: 100,000 contacts and 200,000 prices."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +53,7 @@ class Large:
                     prices = len(rows)
             await load_all(store, partners.company, files)
             before = process_time()
-            await store.catch_up(partners.company, MODEL.by_name[CONTACTS])
+            await store.index(partners.company.id, MODEL.by_name[CONTACTS], sys.maxsize)
             used = process_time() - before
         finally:
             await store.close()

@@ -6,6 +6,7 @@ service's CPU if a figure compares the two stores as a whole.
 """
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from uuid import uuid4
@@ -68,7 +69,7 @@ class OnPostgres:
             # autovacuum does the same within a minute of such loads
             await self._analyze()
             if self._searches:
-                await store.catch_up(company, MODEL.by_name[CONTACTS])
+                await store.index(company.id, MODEL.by_name[CONTACTS], sys.maxsize)
                 await self._analyze()
         finally:
             await store.close()

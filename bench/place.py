@@ -1,6 +1,7 @@
 """A database of many records with its service, and what is measured of them."""
 
 import asyncio
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from http.client import HTTPConnection
@@ -197,7 +198,7 @@ class Place:
 
         async def indexed() -> None:
             store = open_store(self._filled.settings)
-            await store.catch_up(self._filled.company, TRANSLATIONS)
+            await store.index(self._filled.company.id, TRANSLATIONS, sys.maxsize)
             await store.close()
 
         asyncio.run(indexed())

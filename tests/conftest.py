@@ -17,7 +17,7 @@ from comptoir.catalog import MODEL
 from comptoir.cli import company as company_commands
 from comptoir.features.history import feature as history
 from comptoir.features.transfer import copy
-from comptoir.store import company_steps, control_watch, store
+from comptoir.store import company_steps, control, store
 from comptoir.store.postgres import store as postgres_store
 from comptoir.store.sqlite import connection
 from comptoir.store.sqlite import store as sqlite_store
@@ -133,7 +133,7 @@ def time_for_clients() -> Iterator[None]:
     The read goes on when its event loop runs again, and the time in between counts.
     """
     with pytest.MonkeyPatch.context() as patch:
-        for module in (control_watch, postgres_store, sqlite_store):
+        for module in (control, postgres_store, sqlite_store):
             patch.setattr(module, "READ_SECONDS", 60.0)
         yield
 

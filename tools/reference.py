@@ -202,7 +202,7 @@ def pages() -> Mapping[str, str]:
             differences(STANDARD, business_central(CURRENT)),
             tuple(profile_cases()),
             [(each.rows, each.test) for each in elsewhere()],
-            MODEL.tables.tables,
+            MODEL.tables,
         ),
     }
 

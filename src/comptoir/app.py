@@ -40,7 +40,7 @@ from comptoir.http.routes import Routes
 from comptoir.outgoing import Document, Fetch, PostAnswer, PostForm
 from comptoir.response.errors import ErrorWriter
 from comptoir.service import Service
-from comptoir.store.control_watch import PERIOD_SECONDS, ControlWatch
+from comptoir.store.control import PERIOD_SECONDS, ControlWatch
 from comptoir.store.jobs import Job, every, running
 from comptoir.store.sqlite.store import SqliteStore
 from comptoir.store.store import NoteOutcome, Store
@@ -224,7 +224,6 @@ async def _opened(
         # the store finishes the accepted writes
         opened.push_async_callback(store.close)
         opened.push_async_callback(_try_once, write_failures)
-        opened.push_async_callback(watch.stop)
         opened.push_async_callback(issuers.stop)
         for each in features:
             await opened.enter_async_context(each.opened(kernel))

@@ -20,7 +20,6 @@ from comptoir.catalog import MODEL
 from comptoir.catalog.building import TYPES
 from comptoir.catalog.options import (
     ActionOptions,
-    FieldOptions,
     FileOptions,
     NavigationOptions,
     PropertyOptions,
@@ -29,6 +28,7 @@ from comptoir.catalog.options import (
 )
 from comptoir.edm.model import EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import CodeText, Stored
+from comptoir.profiles.record import FieldOptions
 from support.batches import documents
 from support.client import Query, Record, page, record, tag_of, values
 from support.command import Command

@@ -280,7 +280,8 @@ def test_all_faults_are_reported_in_the_order_of_the_file() -> None:
 
 def test_an_enumeration_has_members() -> None:
     text = GOOD.replace("length = 10", 'enum = "Level"')
-    members = built(text).tables.tables["things"].fields["code"].members
+    values = built(text).tables
+    members = values.enums[values.tables["things"].fields["code"].enum]
     assert [name for name, _ in members] == ["None", "Gold"]
     (fault,) = faults(text.replace('["None", "Gold"]', "[]"))
     assert fault == "own.toml:34:1: the enumeration Level has no members. Add some."

@@ -24,7 +24,7 @@ from comptoir.features.notifications.subscriptions import (
     new_id,
 )
 from comptoir.features.notifications.tables import subscription_statements
-from comptoir.profiles.record import DECLARED, FieldRule, Relation, TableRule
+from comptoir.profiles.record import DECLARED, FieldOptions, NamedOptions, TableRule
 from comptoir.profiles.record import Values as Overlay
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import BulkQuery, Prepared, Query, StatementCache
@@ -32,7 +32,7 @@ from comptoir.sql.statements import Statements, statements_of
 from comptoir.sql.tables import COMPANY_ID, control_tables
 from comptoir.store.company_steps import rebuild_json
 from comptoir.store.postgres import store
-from comptoir.store.postgres.session import ARRAY_ROWS
+from comptoir.store.postgres.writer import ARRAY_ROWS
 from distribution.own_sets import write_own
 from support.batches import send_documents
 from support.client import encoded, record
@@ -62,8 +62,11 @@ LINKS = Overlay(
             "Translation",
             "a test",
             {
-                "itemNo": FieldRule(
-                    "Item", relation=Relation("itemsExt", "number", when=("description2", "linked"))
+                "itemNo": FieldOptions(
+                    caption="Item",
+                    names=NamedOptions(
+                        set="itemsExt", by="number", when={"description2": "linked"}
+                    ),
                 )
             },
         ),

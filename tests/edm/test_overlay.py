@@ -11,7 +11,7 @@ from comptoir.edm.overlay import overlaid
 from comptoir.edm.record_json import RecordEncoder
 from comptoir.edm.times import INSTANT, SHORT_INSTANT
 from comptoir.edm.types import TEXT, CodeText, EdmError, EnumText, encoded_name
-from comptoir.profiles.record import DECLARED, FieldRule, TableRule, Values
+from comptoir.profiles.record import DECLARED, FieldOptions, TableRule, Values
 from comptoir.sql.tables import build_tables
 from support.client import Record, page, record, tag_of
 from support.companies import Company
@@ -39,19 +39,21 @@ LAYOUTS = {
 MEMBERS = ((" ", "(All)"), ("Bar Code", "Bar Code"), ("Job", "Project"), ("G/L Account", "Ledger"))
 
 
-def fields(set_name: str, **rules: FieldRule) -> Values:
-    return Values({set_name: TableRule(1, "T", "a test", rules)})
-
-
 KIND = ((" ", " "), ("Bar", "Bar Code"), ("C", "Customer"))
+
+
+def fields(set_name: str, **rules: FieldOptions) -> Values:
+    return Values({set_name: TableRule(1, "T", "a test", rules)}, {"Kind": KIND})
+
+
 REFERENCES = fields(
     "itemReferencesExt",
-    itemNo=FieldRule("Item No.", 20, code=True),
-    referenceType=FieldRule("Type", members=KIND),
-    description=FieldRule("Description", 5),
+    itemNo=FieldOptions(caption="Item No.", length=20, code=True),
+    referenceType=FieldOptions(caption="Type", enum="Kind"),
+    description=FieldOptions(caption="Description", length=5),
 )
-SYMBOLS = fields("unitsOfMeasureExt", symbol=FieldRule("Symbol", 5))
-BOTH = Values({**REFERENCES.tables, **SYMBOLS.tables})
+SYMBOLS = fields("unitsOfMeasureExt", symbol=FieldOptions(caption="Symbol", length=5))
+BOTH = Values({**REFERENCES.tables, **SYMBOLS.tables}, REFERENCES.enums)
 OTHER_FORMS = replace(DECLARED, enumerations="names", instants="short")
 
 
@@ -89,7 +91,7 @@ def test_another_member_is_another_layout() -> None:
 
 def test_limits_and_codes_have_the_same_json() -> None:
     """So services with and without them share it."""
-    codes = fields("itemsExt", number=FieldRule("No.", 20, code=True))
+    codes = fields("itemsExt", number=FieldOptions(caption="No.", length=20, code=True))
     model = overlaid(MODEL, codes, DECLARED)
     assert RecordEncoder(model.by_name["itemsExt"].type).layout == LAYOUTS["itemsExt"]
 
@@ -112,7 +114,7 @@ def test_every_set_of_another_model_is_another_object() -> None:
 
 
 def test_a_view_has_the_types_of_its_base() -> None:
-    codes = fields("itemsExt", number=FieldRule("No.", 20, code=True))
+    codes = fields("itemsExt", number=FieldOptions(caption="No.", length=20, code=True))
     view = types(overlaid(MODEL, codes, DECLARED), "filteredItemAttributesExt")
     assert isinstance(view["itemNo"], CodeText)
     assert view["itemDescription"] is TEXT

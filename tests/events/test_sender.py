@@ -32,7 +32,7 @@ from comptoir.features.notifications.subscriptions import (
 )
 from comptoir.outgoing import PostAnswer
 from comptoir.outgoing.session import Guard, Outgoing
-from comptoir.store.control_watch import ControlWatch
+from comptoir.store.control import ControlWatch
 from comptoir.store.jobs import every, running
 from comptoir.store.store import Store
 from support.client import record, tag_of

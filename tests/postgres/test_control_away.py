@@ -21,9 +21,8 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import UNAVAILABLE
-from comptoir.store import control_watch
-from comptoir.store.control import READ_SECONDS
-from comptoir.store.control_watch import PERIOD_SECONDS, STALE_SECONDS, ControlWatch
+from comptoir.store import control
+from comptoir.store.control import PERIOD_SECONDS, READ_SECONDS, STALE_SECONDS, ControlWatch
 from comptoir.store.jobs import every, running
 from comptoir.store.postgres import store as postgres_store
 from comptoir.store.postgres.store import WRITING_SHARE
@@ -178,7 +177,6 @@ async def watched(url: str, folder: Path) -> AsyncIterator[Watched]:
                 clock,
             )
     finally:
-        await watch.stop()
         await store.close()
 
 
@@ -186,7 +184,7 @@ def test_a_database_that_hangs_is_not_waited_for_by_each_request(
     own_server: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tokens are judged by what is known for a minute, then refused, then accepted again."""
-    for module in (control_watch, postgres_store):
+    for module in (control, postgres_store):
         monkeypatch.setattr(module, "READ_SECONDS", READ_SECONDS)
 
     async def run(url: str) -> None:

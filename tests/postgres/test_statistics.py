@@ -1,6 +1,5 @@
 """The planner's statistics are refreshed after many rows were written."""
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,14 +14,12 @@ from comptoir.features.transfer.copy import Copy
 from comptoir.features.transfer.files import FileSource
 from comptoir.features.transfer.load import load_source
 from comptoir.store.postgres.connection import Connection
-from comptoir.store.postgres.store import Statistics
 from comptoir.store.store import MANY_ROWS
-from comptoir.store.text_index import MANY_UNITS, index_units
+from comptoir.store.text_index import MANY_UNITS, outdates_statistics
 from postgres.conftest import Served
 from support.companies import Company
 from support.databases import FreshDatabase, migrated
 from support.postgres import ADMINISTRATOR, ROLE, Databases, name_of
-from support.together import together
 from support.waiting import PATIENCE_SECONDS
 
 AGENTS = "shippingAgentsExt"
@@ -133,29 +130,12 @@ def test_indexing_refreshes_statistics(
     assert held[DOCUMENTS] == MANY_ROWS
 
 
-@together(("units", "expected"), [(MANY_UNITS - 1, []), (40, [16, 32, 40]), (64, [16, 32, 64])])
-def test_statistics_of_the_index_are_refreshed_whenever_it_doubles(
-    units: int, expected: list[int]
-) -> None:
+def test_statistics_of_the_index_are_refreshed_whenever_it_doubles() -> None:
     """With a plan for a small index, each unit would take as long as all previous ones."""
-    done = 0
-    refreshed: list[int] = []
-
-    async def unit(_progress: int | None) -> tuple[int, int]:
-        nonlocal done
-        done += 1
-        return done, units - done
-
-    async def refresh() -> None:
-        refreshed.append(done)
-
-    async def run() -> None:
-        async for _ in index_units(unit, refresh, shared=False):
-            pass
-
-    asyncio.run(run())
-
-    assert refreshed == expected
+    for units, expected in ((MANY_UNITS - 1, []), (40, [16, 32, 40]), (64, [16, 32, 64])):
+        done = range(1, units + 1)
+        refreshed = [each for each in done if outdates_statistics(each, is_last=each == units)]
+        assert refreshed == expected
 
 
 def test_a_copy_refreshes_statistics(
@@ -179,22 +159,3 @@ def test_a_copy_refreshes_statistics(
 
     held = known(postgres_server, there.database)
     assert held == {AGENTS: MANY_ROWS, CHANGES: MANY_ROWS, DOCUMENTS: UNKNOWN}
-
-
-def test_a_stop_does_not_wait_for_statistics() -> None:
-    async def work() -> None:
-        asked = asyncio.Event()
-
-        async def connect() -> Connection:
-            asked.set()
-            await asyncio.Event().wait()
-            raise AssertionError
-
-        statistics = Statistics(connect)
-        refreshing = asyncio.create_task(statistics.refresh((AGENTS,)))
-        await asked.wait()
-        await statistics.stop()
-        await refreshing
-        await statistics.refresh((AGENTS,))
-
-    asyncio.run(asyncio.wait_for(work(), PATIENCE_SECONDS))

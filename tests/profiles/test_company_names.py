@@ -13,6 +13,7 @@ from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from comptoir.errors import messages
 from comptoir.features.business_central import feature
+from comptoir.store.sqlite import reader
 from support.client import page
 from support.companies import Company
 from support.databases import run_sql
@@ -55,6 +56,16 @@ def test_an_unknown_name_is_looked_up_again_after_a_moment(
     assert here.get(AGENTS).status_code == 404
     monkeypatch.setattr(feature, "monotonic", lambda: monotonic() + 3_600)
     assert here.get(AGENTS).status_code == 200
+
+
+def test_a_long_look_for_a_company_leaves_the_body_to_the_write(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read on a thread waits for what the client sends, which must not be the body."""
+    monkeypatch.setattr(reader, "MOST_TEXT", 0)
+    company = service.new_company("N" * 200)
+    here = replace(company, root=f"{ORIGIN}/BC/ODataV4/Company('{'N' * 200}')")
+    assert here.post(AGENTS, {"code": "BODY"}).status_code == 201
 
 
 def test_a_company_that_the_token_does_not_allow_is_as_unknown(

@@ -11,7 +11,7 @@ from httpx import Response
 
 from comptoir.catalog import MODEL
 from comptoir.edm.types import encoded_name
-from comptoir.profiles.record import FieldRule, Relation
+from comptoir.profiles.record import FieldOptions, NamedOptions
 from support.client import Record, record
 from support.companies import Company
 from support.databases import FreshDatabase
@@ -48,7 +48,7 @@ EMPTY = {"attributeId": "0", "referenceType": " "}
 CAPTIONS: Mapping[object, str] = {"_x0020_": " ", "Bar_x0020_Code": "Bar Code"}
 """The captions of options, which messages contain instead of their names."""
 
-Field = tuple[str, str, FieldRule]
+Field = tuple[str, str, FieldOptions]
 FIELDS: list[Field] = [
     (name, field, rule)
     for name in NEW
@@ -59,7 +59,7 @@ REQUIRED = [
     (name, field)
     for name in NEW
     for field, rule in MODEL.tables.tables[name].fields.items()
-    if rule.mandatory or MODEL.by_name[name].type.by_name[field].required
+    if rule.required or MODEL.by_name[name].type.by_name[field].required
 ]
 
 
@@ -108,13 +108,13 @@ def test_a_text_over_its_length(case: Field, company: Company, paths: dict[str, 
     check_refused(company, paths, name, {field: text}, code, message)
 
 
-@together("case", (each for each in FIELDS if each[2].members))
+@together("case", (each for each in FIELDS if each[2].enum))
 def test_only_options_are_accepted(case: Field, company: Company, paths: dict[str, str]) -> None:
     name, field, rule = case
-    options = ",".join(caption for _, caption in rule.members)
+    options = ",".join(caption for _, caption in MODEL.tables.enums[rule.enum])
     message = f"'Nobody' is not an option. The existing options are: {options}"
     check_refused(company, paths, name, {field: "Nobody"}, "Unknown", message)
-    for member, _ in rule.members:
+    for member, _ in MODEL.tables.enums[rule.enum]:
         changed = company.patch(paths[name], {field: member}, if_match="*")
         assert record(changed)[field] == encoded_name(member)
 
@@ -195,31 +195,29 @@ def test_one_of_two_creates_at_once_succeeds(fresh_database: FreshDatabase, tmp_
         )
 
 
-RELATED = [(*each[:2], each[2].relation) for each in FIELDS if each[2].relation is not None]
+RELATED = [(*each[:2], each[2].names) for each in FIELDS if each[2].names is not None]
 numbers = count()
 
 
 @together(("name", "field", "relation"), RELATED)
 def test_a_code_that_names_no_record(
-    name: str, field: str, relation: Relation, company: Company, paths: dict[str, str]
+    name: str, field: str, relation: NamedOptions, company: Company, paths: dict[str, str]
 ) -> None:
     """It is accepted once the record exists; only customers cannot be created by clients."""
-    table, target = MODEL.tables.tables[name], MODEL.tables.tables[relation.entity_set]
+    table, target = MODEL.tables.tables[name], MODEL.tables.tables[relation.set]
     code = f"R-{next(numbers)}"
     sent: Record = {field: code}
-    if relation.when is not None:
-        sent[relation.when[0]] = relation.when[1]
+    sent.update(relation.when)
     message = (
         f"The field {table.fields[field].caption} of table {table.caption} contains a value "
         f"({code}) that cannot be found in the related table ({target.caption})."
     )
     check_refused(company, paths, name, sent, "Internal_InvalidTableRelation", message)
-    if relation.entity_set in NEW:
-        only = {} if relation.only is None else dict([relation.only])
-        named = {**NEW[relation.entity_set], **only, relation.named_by: code}
-        record(company.post(relation.entity_set, named, {"If-Match": "*"}), 201)
+    if relation.set in NEW:
+        named = {**NEW[relation.set], **relation.only, relation.by: code}
+        record(company.post(relation.set, named, {"If-Match": "*"}), 201)
     else:
-        company.load(relation.entity_set, {relation.named_by: code})
+        company.load(relation.set, {relation.by: code})
     assert record(company.patch(paths[name], sent, if_match="*"))[field] == code
 
 
@@ -262,7 +260,7 @@ def test_an_update_may_repeat_a_stored_value(method: str, company: Company) -> N
     assert (changed["displayName"], changed["searchName"]) == ("Al", STORED["searchName"])
 
 
-@together("case", (each for each in FIELDS if each[2].rule not in ("", "phone")))
+@together("case", (each for each in FIELDS if each[2].form not in ("", "phone")))
 def test_an_address_that_is_not_valid(case: Field, company: Company, paths: dict[str, str]) -> None:
     name, field, _ = case
     for text in ("al", "@example.com", "al@", "al@example@com", "al@example.com;b o@a.com"):
@@ -273,7 +271,7 @@ def test_an_address_that_is_not_valid(case: Field, company: Company, paths: dict
         assert record(company.patch(paths[name], {field: text}, "*"))[field] == text
 
 
-@together("case", (each for each in FIELDS if each[2].rule == "phone"))
+@together("case", (each for each in FIELDS if each[2].form == "phone"))
 def test_a_phone_number_with_letters(case: Field, company: Company, paths: dict[str, str]) -> None:
     name, field, rule = case
     before = company.record(paths[name])

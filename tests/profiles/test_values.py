@@ -49,11 +49,11 @@ def test_each_rule_names_what_exists_and_accepts_what_the_interface_suggests(
     properties = MODEL.by_name[name].type.by_name
     assert field in properties
     assert rule.caption.strip() == rule.caption != ""
-    if (relation := rule.relation) is not None:
-        target = MODEL.by_name[relation.entity_set].type.by_name
-        assert relation.named_by in target
-        for named, known in ((relation.only, target), (relation.when, properties)):
-            assert named is None or named[0] in known
+    if (named := rule.names) is not None:
+        target = MODEL.by_name[named.set].type.by_name
+        assert named.by in target
+        assert target.keys() >= named.only.keys()
+        assert properties.keys() >= named.when.keys()
     derived = model.by_name[name].type.by_name[field].type
     for suggested in properties[field].suggested:
         assert derived.from_text(suggested) == suggested

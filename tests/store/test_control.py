@@ -16,7 +16,7 @@ from comptoir.config import Settings
 from comptoir.errors.refusal import ExceededLimit, Refusal
 from comptoir.errors.table import UNAVAILABLE
 from comptoir.sql.prepared import Steps
-from comptoir.store.control_watch import STALE_SECONDS, ControlWatch
+from comptoir.store.control import STALE_SECONDS, ControlWatch
 from comptoir.store.jobs import every, running
 from comptoir.store.unit import UnitOfWork
 from support.clocks import SetClock
@@ -120,7 +120,6 @@ async def test_what_is_known_becomes_stale(
             await eventually(watch, is_known=False)
             await execute(repaired)
             await eventually(watch, is_known=True)
-        await watch.stop()
 
 
 @in_event_loop

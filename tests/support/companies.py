@@ -1,6 +1,7 @@
 """Creates companies and loads records in the database of a service."""
 
 import asyncio
+import sys
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
@@ -115,7 +116,11 @@ class CompanyAdmin:
 
     def catch_up(self, company: StoredCompany, resource: str) -> None:
         """Bring the text index of a set up to date."""
-        self.wait(self._store.catch_up(company, self._model.by_name[resource]))
+        entity_set = self._model.by_name[resource]
+        # a service that indexes it too, ends the other
+        self.wait(self._store.index(company.id, entity_set, sys.maxsize))
+        while self.wait(self._store.search_lags(company.id)).get(resource):
+            self.wait(self._store.index(company.id, entity_set, sys.maxsize))
 
     def search_lag(self, company: StoredCompany, resource: str) -> int:
         """The number of changes that the text index of a set with records lacks."""

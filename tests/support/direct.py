@@ -1,12 +1,11 @@
 """Requests for a direct call of the service, over a company's database."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
 from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import Scope
-from comptoir.plan.read import Row
 from comptoir.response.response import Root
 from comptoir.service import Request
 from support.client import Body
@@ -22,9 +21,6 @@ def request_of(
     async def read_body() -> bytes:
         return content
 
-    async def while_connected(rows: Awaitable[list[Row]]) -> list[Row]:
-        return await rows
-
     sent = {"content-type": "application/json", **(headers or {})}
     return Request(
         method=method,
@@ -34,5 +30,4 @@ def request_of(
         headers={name.lower().encode(): value.encode() for name, value in sent.items()},
         principal=Principal("tests", frozenset({Scope.RECORDS_WRITE}), None),
         read_body=read_body,
-        while_connected=while_connected,
     )

@@ -90,7 +90,7 @@ class OnSqlite(Calling):
         try:
             row = self._connection.execute(prepared.text, prepared.bind(values)).fetchone()
         except sqlite3.OperationalError:
-            refusal = self._connection.errors.take()
+            refusal = self._connection.limit.take_refusal()
             if refusal is None:
                 raise
             raise NotComputed(refusal.message) from None

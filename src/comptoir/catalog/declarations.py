@@ -9,9 +9,7 @@ import msgspec
 from comptoir.catalog.options import (
     ActionOptions,
     EnumOptions,
-    FieldOptions,
     FileOptions,
-    NamedOptions,
     NavigationOptions,
     PropertyOptions,
     SetOptions,
@@ -21,7 +19,7 @@ from comptoir.catalog.options import (
 from comptoir.catalog.source import Path, Source
 from comptoir.edm.types import TEXT_LENGTH
 from comptoir.errors import operator_rows as problems
-from comptoir.profiles.record import FieldRule, Relation, TableRule, Values
+from comptoir.profiles.record import FieldOptions, TableRule, Values
 
 STRING = re.compile(r"String\((\d{1,9})\)")
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -110,13 +108,15 @@ class Declarations:
                 if table.alias and table.alias not in self.sets:
                     self.check_names((*path, "alias"), [*self.sets, *aliases, table.alias])
                     aliases[table.alias] = name
-        return Values(tables, aliases)
+        return Values(tables, {name: each.captioned for name, each in self.enums.items()}, aliases)
 
     def _table(self, path: Path, name: str, options: TableOptions) -> TableRule:
         fields = self.each_of((*path, "properties"), options.properties, FieldOptions)
         used_in = list(options.used_in.items())
-        for field in fields:
-            self.known((*path, "properties", field), name, [field])
+        for field, given in fields.items():
+            place = (*path, "properties", field)
+            self.known(place, name, [field])
+            self._check_field(place, name, field, given)
         for set_name, referrer in used_in:
             if self.has_set((*path, "used_in"), set_name):
                 self.known((*path, "used_in"), set_name, [referrer])
@@ -126,32 +126,21 @@ class Declarations:
             options.table,
             options.caption,
             _SOURCE.format(options.source),
-            {
-                field: self._field((*path, "properties", field), name, field, given)
-                for field, given in fields.items()
-            },
+            fields,
             periods=options.periods,
             used_in=tuple(used_in),
         )
 
-    def _field(self, path: Path, set_name: str, name: str, options: FieldOptions) -> FieldRule:
-        enums = self.enums
-        members: tuple[tuple[str, str], ...] = ()
-        if options.enum in enums:
-            members = tuple(enums[options.enum].captioned)
-        elif options.enum:
-            self.source.unknown(path, "enumeration", options.enum, list(enums))
+    def _check_field(self, path: Path, set_name: str, name: str, options: FieldOptions) -> None:
+        """Add the faults of names that a field refers to, and of what it accepts."""
+        if options.enum and options.enum not in self.enums:
+            self.source.unknown(path, "enumeration", options.enum, list(self.enums))
         self._check_narrowed(path, set_name, name, options)
-        return FieldRule(
-            options.caption,
-            options.length,
-            code=options.code,
-            members=members,
-            relation=self._relation(path, set_name, options.names),
-            mandatory=options.required,
-            rule=options.form,
-            confidence="ours" if options.ours else "code",
-        )
+        named = options.names
+        if named is not None:
+            if self.has_set(path, named.set):
+                self.known(path, named.set, [named.by, *named.only])
+            self.known(path, set_name, named.when)
 
     def _check_narrowed(self, path: Path, set_name: str, name: str, options: FieldOptions) -> None:
         """Add the fault that a field accepts what its property does not."""
@@ -162,12 +151,3 @@ class Declarations:
         most = int(text[1]) if text else TEXT_LENGTH
         if declared.type.partition("(")[0] != "String" or (options.length or 0) > most:
             self.source.fault(path, problems.NOT_NARROWER(name=name, type=declared.type))
-
-    def _relation(self, path: Path, set_name: str, options: NamedOptions | None) -> Relation | None:
-        if options is None:
-            return None
-        if self.has_set(path, options.set):
-            self.known(path, options.set, [options.by, *options.only])
-        self.known(path, set_name, options.when)
-        only, when = (next(iter(each.items()), None) for each in (options.only, options.when))
-        return Relation(options.set, options.by, only, when)

@@ -7,18 +7,13 @@ import msgspec
 from msgspec import Meta
 
 from comptoir.edm.model import PairFilter, View
-from comptoir.profiles.record import CONTAINER, NAMESPACE
+from comptoir.profiles.record import CONTAINER, NAMESPACE, FieldOptions, NamedOptions, about
 
 Table = Mapping[str, object]
 
 
-def _about(text: str) -> Meta:
-    """What the reference and the JSON Schema say of an option."""
-    return Meta(description=text)
-
-
-Text = Annotated[str, _about("A text for people, which `$metadata` has too.")]
-Caption = Annotated[str, _about("The name for people.")]
+Text = Annotated[str, about("A text for people, which `$metadata` has too.")]
+Caption = Annotated[str, about("The name for people.")]
 Literals = str | bool | int | float
 
 
@@ -39,126 +34,122 @@ Fields = Mapping[str, Annotated[object, _table("FieldOptions")]]
 class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The file."""
 
-    comptoir: Annotated[Literal[1], _about("The version of the format.")]
+    comptoir: Annotated[Literal[1], about("The version of the format.")]
     base: Annotated[
         Literal["none", "built-in", "business-central-v2"],
-        _about("The shipped catalog that the file adds to."),
+        about("The shipped catalog that the file adds to."),
     ] = "none"
-    namespace: Annotated[str, _about("The namespace of the types.")] = NAMESPACE
-    container: Annotated[str, _about("The name of the entity container.")] = CONTAINER
-    sets: Annotated[Sets, _about("The entity sets by name.")] = {}
+    namespace: Annotated[str, about("The namespace of the types.")] = NAMESPACE
+    container: Annotated[str, about("The name of the entity container.")] = CONTAINER
+    sets: Annotated[Sets, about("The entity sets by name.")] = {}
     enums: Annotated[
-        Enums, _about("The enumerations by name, each a list of members or a table.")
+        Enums, about("The enumerations by name, each a list of members or a table.")
     ] = {}
 
 
 class UniqueOptions(msgspec.Struct, frozen=True, kw_only=True):
     """An alternate key, if it is more than a list of names."""
 
-    properties: Annotated[tuple[str, ...], _about("The names of the properties.")]
+    properties: Annotated[tuple[str, ...], about("The names of the properties.")]
     blank_is_free: Annotated[
-        bool, _about("Several records may have an empty value; for one property.")
+        bool, about("Several records may have an empty value; for one property.")
     ] = False
 
 
 class SetOptions(msgspec.Struct, frozen=True, kw_only=True):
     """An entity set with its entity type."""
 
-    type: Annotated[str, _about("The name of the entity type.")]
+    type: Annotated[str, about("The name of the entity type.")]
     properties: Annotated[
-        Properties, _about("The properties by name, each its type alone or a table.")
+        Properties, about("The properties by name, each its type alone or a table.")
     ]
     description: Text = ""
     caption: Caption = ""
-    list_caption: Annotated[str, _about("The name of the list for people, such as `Vendors`.")] = ""
-    key: Annotated[str, _about("The property with the key: a `Guid`, an `Int32`, or a text.")] = (
-        "id"
-    )
+    list_caption: Annotated[str, about("The name of the list for people, such as `Vendors`.")] = ""
+    key: Annotated[str, about("The property with the key: a `Guid`, an `Int32`, or a text.")] = "id"
     unique: Annotated[
         tuple[tuple[str, ...] | UniqueOptions, ...],
-        _about("The alternate keys: lists of properties, whose values are unique."),
+        about("The alternate keys: lists of properties, whose values are unique."),
     ] = ()
     indexes: Annotated[
         tuple[tuple[str, ...], ...],
-        _about("Lists of properties by which filters and orders are fast."),
+        about("Lists of properties by which filters and orders are fast."),
     ] = ()
-    navigation: Annotated[Navigation, _about("The navigation properties by name.")] = {}
-    actions: Annotated[Actions, _about("The actions of a record by name.")] = {}
-    read_only: Annotated[bool, _about("Clients do not write it, and `load` does.")] = False
+    navigation: Annotated[Navigation, about("The navigation properties by name.")] = {}
+    actions: Annotated[Actions, about("The actions of a record by name.")] = {}
+    read_only: Annotated[bool, about("Clients do not write it, and `load` does.")] = False
     if_match: Annotated[
-        bool, _about("Updates and deletes need an ETag, unless the profile does not.")
+        bool, about("Updates and deletes need an ETag, unless the profile does not.")
     ] = True
     columns: Annotated[
-        tuple[str, ...], _about("The properties that lists in the console show.")
+        tuple[str, ...], about("The properties that lists in the console show.")
     ] = ()
     create_guarded: Annotated[
-        bool, _about("A create needs `If-Match`, as operation 6 of the interface.")
+        bool, about("A create needs `If-Match`, as operation 6 of the interface.")
     ] = False
     single_inline: Annotated[
-        bool, _about("A single match is also at the top level of the response (operation 7).")
+        bool, about("A single match is also at the top level of the response (operation 7).")
     ] = False
-    key_narrows: Annotated[bool, _about("A key restricts the collection (operation 9).")] = False
-    view: Annotated[
-        View | None, _about("The set that this one shows, by `base` and `columns`.")
-    ] = None
+    key_narrows: Annotated[bool, about("A key restricts the collection (operation 9).")] = False
+    view: Annotated[View | None, about("The set that this one shows, by `base` and `columns`.")] = (
+        None
+    )
     pair_filter: Annotated[
         PairFilter | None,
-        _about("Numbered pairs of properties that `$filter` alone has (operation 9)."),
+        about("Numbered pairs of properties that `$filter` alone has (operation 9)."),
     ] = None
     business_central: Annotated[
-        Fields | None, _about("The table of Business Central that the set shows.")
+        Fields | None, about("The table of Business Central that the set shows.")
     ] = None
 
 
 class PropertyOptions(msgspec.Struct, frozen=True, kw_only=True):
     """A property."""
 
-    type: Annotated[str, _about("The type, from the list below.")]
+    type: Annotated[str, about("The type, from the list below.")]
     description: Text = ""
     caption: Caption = ""
-    required: Annotated[bool, _about("Never empty.")] = False
-    default: Annotated[Literals | None, _about("The value if a create omits the property.")] = None
-    minimum: Annotated[int | float | None, _about("The smallest number.")] = None
-    maximum: Annotated[int | float | None, _about("The largest number.")] = None
-    code: Annotated[bool, _about("A text without blanks around it, in upper case.")] = False
-    immutable: Annotated[bool, _about("Set by a create alone.")] = False
-    computed: Annotated[bool, _about("Set by `load` alone, ignored in bodies.")] = False
+    required: Annotated[bool, about("Never empty.")] = False
+    default: Annotated[Literals | None, about("The value if a create omits the property.")] = None
+    minimum: Annotated[int | float | None, about("The smallest number.")] = None
+    maximum: Annotated[int | float | None, about("The largest number.")] = None
+    code: Annotated[bool, about("A text without blanks around it, in upper case.")] = False
+    immutable: Annotated[bool, about("Set by a create alone.")] = False
+    computed: Annotated[bool, about("Set by `load` alone, ignored in bodies.")] = False
     derived: Annotated[
         str,
-        _about(
+        about(
             "The expression that sets the property: of `toupper`, `tolower`, `trim`, "
             "`concat`, properties and 'texts', or `NAVIGATION/PROPERTY` of the same set."
         ),
     ] = ""
-    computed_default: Annotated[str, _about("The same, if the body omits the property.")] = ""
-    modified_at: Annotated[bool, _about("The time of the last change.")] = False
-    created_at: Annotated[bool, _about("The time of the create.")] = False
-    kept_on_create: Annotated[bool, _about("The body of a create may set such a time.")] = False
-    numbered: Annotated[bool, _about("The next free number if a create omits the property.")] = (
-        False
-    )
-    digits: Annotated[bool, _about("A text of digits is accepted too (operation 11).")] = False
-    secret: Annotated[bool, _about("Not in logs, dumps and queries, `$select` aside.")] = False
-    suggested: Annotated[tuple[str, ...], _about("Usual values; others are valid too.")] = ()
+    computed_default: Annotated[str, about("The same, if the body omits the property.")] = ""
+    modified_at: Annotated[bool, about("The time of the last change.")] = False
+    created_at: Annotated[bool, about("The time of the create.")] = False
+    kept_on_create: Annotated[bool, about("The body of a create may set such a time.")] = False
+    numbered: Annotated[bool, about("The next free number if a create omits the property.")] = False
+    digits: Annotated[bool, about("A text of digits is accepted too (operation 11).")] = False
+    secret: Annotated[bool, about("Not in logs, dumps and queries, `$select` aside.")] = False
+    suggested: Annotated[tuple[str, ...], about("Usual values; others are valid too.")] = ()
 
 
 class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):
     """A navigation property."""
 
-    to: Annotated[str, _about("The set of the related record, or `set[]` for many.")]
+    to: Annotated[str, about("The set of the related record, or `set[]` for many.")]
     on: Annotated[
         Mapping[str, str],
-        _about(
+        about(
             "A property, and the one of the related records with the same value. "
             "Without it, the navigation property is declared, and returns 501."
         ),
     ] = {}
-    only: Annotated[Mapping[str, str], _about("Values that the related records have.")] = {}
+    only: Annotated[Mapping[str, str], about("Values that the related records have.")] = {}
     description: Text = ""
     contained: Annotated[
-        bool, _about("The records are created at the address of theirs too, and deleted with it.")
+        bool, about("The records are created at the address of theirs too, and deleted with it.")
     ] = False
-    check: Annotated[bool, _about("A value that is not empty must name a record.")] = False
+    check: Annotated[bool, about("A value that is not empty must name a record.")] = False
 
 
 class ActionOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,7 +157,7 @@ class ActionOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     change: Annotated[
         Mapping[str, Literals],
-        _about("The values that it sets. Without them it is declared, and returns 501."),
+        about("The values that it sets. Without them it is declared, and returns 501."),
     ] = {}
 
 
@@ -175,9 +166,9 @@ class EnumOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     members: Annotated[
         tuple[str | tuple[str, str], ...],
-        _about("The members: names, or names with captions. The first is the empty value."),
+        about("The members: names, or names with captions. The first is the empty value."),
     ]
-    source: Annotated[str, _about("The file that declares it in Business Central's source.")] = ""
+    source: Annotated[str, about("The file that declares it in Business Central's source.")] = ""
 
     @property
     def captioned(self) -> list[tuple[str, str]]:
@@ -188,40 +179,18 @@ class EnumOptions(msgspec.Struct, frozen=True, kw_only=True):
 class TableOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The table of Business Central that an entity set shows, for the profile."""
 
-    table: Annotated[int, _about("Its number.")]
-    caption: Annotated[str, _about("Its name, for messages.")]
-    properties: Annotated[Fields, _about("Its fields by property.")]
-    source: Annotated[str, _about("The file that declares it in Business Central's source.")] = ""
-    alias: Annotated[str, _about("Another name of the set in addresses.")] = ""
+    table: Annotated[int, about("Its number.")]
+    caption: Annotated[str, about("Its name, for messages.")]
+    properties: Annotated[Fields, about("Its fields by property.")]
+    source: Annotated[str, about("The file that declares it in Business Central's source.")] = ""
+    alias: Annotated[str, about("Another name of the set in addresses.")] = ""
     periods: Annotated[
         tuple[tuple[str, str], ...],
-        _about("Pairs of dates, of which the first is not after the second."),
+        about("Pairs of dates, of which the first is not after the second."),
     ] = ()
     used_in: Annotated[
-        Mapping[str, str], _about("Sets and properties that have keys of records, which stay then.")
+        Mapping[str, str], about("Sets and properties that have keys of records, which stay then.")
     ] = {}
-
-
-class NamedOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The records that the values of a field name."""
-
-    set: Annotated[str, _about("Their set.")]
-    by: Annotated[str, _about("The property with the name.")]
-    only: Annotated[Mapping[str, str], _about("A value that they have.")] = {}
-    when: Annotated[Mapping[str, str], _about("A value that the record with the field has.")] = {}
-
-
-class FieldOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """A field of a table of Business Central."""
-
-    caption: Annotated[str, _about("Its name, for messages.")]
-    length: Annotated[int | None, _about("The most characters.")] = None
-    code: Annotated[bool, _about("A text without blanks around it, in upper case.")] = False
-    enum: Annotated[str, _about("The enumeration of its values.")] = ""
-    required: Annotated[bool, _about("Never empty.")] = False
-    form: Annotated[Literal["", "email", "phone"], _about("The form of a text.")] = ""
-    names: Annotated[NamedOptions | None, _about("The records that its values name.")] = None
-    ours: Annotated[bool, _about("Business Central does not declare the field.")] = False
 
 
 TABLES: tuple[type[msgspec.Struct], ...] = (

@@ -23,7 +23,7 @@ from comptoir.edm.model import Company as KnownCompany
 from comptoir.edm.types import TEXT, EdmError
 from comptoir.errors import operator_rows as problems
 from comptoir.store.company_names import warnings_of
-from comptoir.store.company_steps import deletable, delete_companies, is_unfinished, rename_company
+from comptoir.store.company_steps import delete_companies, not_deletable, rename_company
 from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
 
 IDS = "The companies' ids, as `comptoir company list` prints them."
@@ -155,9 +155,8 @@ async def _names(store: Store, wanted: Sequence[str]) -> Mapping[str, str]:
     Raises `OperatorError` for an unknown id, unless an interrupted command has already deleted a
     part of the companies.
     """
-    missing = [each for each in wanted if not await deletable(store, each)]
-    if missing and not any([await is_unfinished(store, each) for each in wanted]):
-        raise problems.NO_COMPANY(id=missing[0])
+    for company_id in await not_deletable(store, wanted):
+        raise problems.NO_COMPANY(id=company_id)
     return await store.company_names()
 
 

@@ -213,14 +213,8 @@ def _replica(settings: Settings) -> Iterator[_Finding]:
 
 _Check = Callable[[Settings], Iterator[_Finding]]
 _CHECKS: Mapping[str, _Check] = {
-    "port": _port,
-    "address": _address,
-    "certificate": _certificate,
-    "keys": _keys,
-    "disk": _disk,
-    "database": _database,
-    "replica": _replica,
-    "start": _start,
+    each.__name__.removeprefix("_"): each
+    for each in (_port, _address, _certificate, _keys, _disk, _database, _replica, _start)
 }
 
 

@@ -13,6 +13,7 @@ from comptoir.auth.audit import AuditEntry
 from comptoir.cli import options
 from comptoir.cli.runner import known_company, store_command
 from comptoir.errors import operator_rows as problems
+from comptoir.store.ledger import Change
 from comptoir.store.store import Store
 
 POLL_SECONDS = 0.5
@@ -22,16 +23,7 @@ AT_A_TIME = 1_000
 """The most entries of a read."""
 
 
-class _Change(msgspec.Struct, frozen=True, rename="camel"):
-    number: int
-    entity_set: str
-    record: str
-    verb: str
-    at: str
-    by: str
-
-
-_Entries = Sequence[_Change | AuditEntry]
+_Entries = Sequence[Change | AuditEntry]
 
 
 async def _print_entries(
@@ -88,8 +80,7 @@ async def changes(store: Store, company_id: str, since: int | None, follow: bool
     async def read(since: int) -> _Entries:
         if await known_company(store, company_id) != company:
             raise problems.COMPANY_RENEWED(company=company_id)
-        found = await store.changes(company, since, AT_A_TIME)
-        return [_Change(*msgspec.structs.astuple(each)) for each in found]
+        return await store.changes(company, since, AT_A_TIME)
 
     await _print_entries(read, since, await store.position(company), follow=follow)
 

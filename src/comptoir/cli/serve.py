@@ -152,22 +152,21 @@ def _lacks_companies(settings: Settings, model: Model) -> bool:
         watermarks = WatermarkFile(Path(settings.keys)).read()
     except OperatorError as error:
         warn(f"{error} {_UNKNOWN}")
-    # the model that is served, so that the tables are built once
-    served = served_model(settings, model)
-    return use_store(settings, lambda store: _check_watermarks(store, watermarks), served)
 
-
-async def _check_watermarks(store: Store, watermarks: Mapping[Company, Watermark]) -> bool:
-    try:
-        await check_not_older(store, watermarks)
-        names = await store.company_names()
+    async def check(store: Store) -> bool:
+        try:
+            await check_not_older(store, watermarks)
+            names = await store.company_names()
+        except Refusal as refusal:
+            # a service also starts while its database is down
+            warn(f"{refusal} {_UNKNOWN}")
+            return False
         for warning in warnings_of(names):
             warn(warning)
-    except Refusal as refusal:
-        # a service also starts while its database is down
-        warn(f"{refusal} {_UNKNOWN}")
-        return False
-    return not names
+        return not names
+
+    # the model that is served, so that the tables are built once
+    return use_store(settings, check, served_model(settings, model))
 
 
 def _serve(

@@ -31,7 +31,8 @@ from comptoir.edm.types import (
 )
 from comptoir.profiles.record import (
     DECLARED,
-    FieldRule,
+    FieldOptions,
+    Members,
     ShownProperty,
     TableRule,
     ValueForms,
@@ -71,9 +72,10 @@ def _overlaid_set(entity_set: EntitySet, values: Values, forms: ValueForms) -> E
     properties = []
     for each in declared.properties:
         rule = _rule(entity_set, each.name, values)
-        derived = _overlaid(each, rule, entity_set.name, forms)
+        members = () if rule is None else values.enums.get(rule.enum, ())
+        derived = _overlaid(each, rule, members, f"{entity_set.name}.{each.name}", forms)
         if rule is not None:
-            required = each.required or rule.mandatory
+            required = each.required or rule.required
             derived = replace(derived, caption=rule.caption, required=required)
         if not forms.interface_extensions:
             derived = replace(derived, kept_on_create=False)
@@ -123,9 +125,10 @@ def _shown(name: str, shown: ShownProperty, forms: ValueForms) -> Property:
 
 def _references(table: TableRule, values: Values) -> Iterator[Reference]:
     for name, rule in table.fields.items():
-        if values.relations and (each := rule.relation) is not None:
-            caption = values.tables[each.entity_set].caption
-            yield Reference(name, each.entity_set, each.named_by, caption, each.only, each.when)
+        if values.relations and (each := rule.names) is not None:
+            only, when = (next(iter(pair.items()), None) for pair in (each.only, each.when))
+            caption = values.tables[each.set].caption
+            yield Reference(name, each.set, each.by, caption, only, when)
 
 
 def instant_type(forms: ValueForms) -> DateTimeOffset:
@@ -133,7 +136,7 @@ def instant_type(forms: ValueForms) -> DateTimeOffset:
     return SHORT_INSTANT if forms.instants == "short" else INSTANT
 
 
-def _rule(entity_set: EntitySet, name: str, values: Values) -> FieldRule | None:
+def _rule(entity_set: EntitySet, name: str, values: Values) -> FieldOptions | None:
     """The rule of a property: for a view that of the property of the base which it shows."""
     view = entity_set.view
     shown, column = (entity_set.name, name) if view is None else (view.base, view.columns[name])
@@ -142,21 +145,20 @@ def _rule(entity_set: EntitySet, name: str, values: Values) -> FieldRule | None:
 
 
 def _overlaid(
-    declared: Property, rule: FieldRule | None, set_name: str, forms: ValueForms
+    declared: Property, rule: FieldOptions | None, members: Members, place: str, forms: ValueForms
 ) -> Property:
-    place = f"{set_name}.{declared.name}"
     if isinstance(declared.type, EnumText):
         named = forms.enumerations != "captions"
         return replace(declared, type=declared.type.within(forms.namespace, named=named))
     if isinstance(declared.type, DateTimeOffset) and forms.instants == "short":
         return replace(declared, type=instant_type(forms))
-    if rule is None or (rule.length is None and not rule.members):
+    if rule is None or (rule.length is None and not members):
         return declared
     stored_length = declared.type.stored_length if isinstance(declared.type, Text) else None
-    if rule.members:
+    if members:
         named = forms.enumerations == "names" and place not in forms.captioned
-        derived = EnumText(rule.members, named=named, stored_length=stored_length)
+        derived = EnumText(members, named=named, stored_length=stored_length)
         return replace(declared, type=derived, suggested=derived.options)
     is_code = rule.code or isinstance(declared.type, CodeText)
-    kind = CodeText if is_code else _KINDS[rule.rule]
+    kind = CodeText if is_code else _KINDS[rule.form]
     return replace(declared, type=kind(rule.length, stored_length=stored_length))

@@ -49,6 +49,7 @@ from comptoir.response.response import Header, Pieces, Response, Root
 from comptoir.service import Request
 from comptoir.store.fair_queue import CLIENT
 from comptoir.store.jobs import cancel_and_wait
+from comptoir.store.store import WHILE_CONNECTED, always_connected
 
 ANY = "*"
 METHODS = b"GET, HEAD, POST, PATCH, PUT, DELETE"
@@ -196,6 +197,8 @@ class Api:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one exchange."""
+        # the task of the request before it on the connection may have begun this one
+        WHILE_CONNECTED.set(always_connected)
         is_for_admin = self._admin_port and scope["server"][1] == self._admin_port
         if self._serves(scope["raw_path"]) and not is_for_admin:
             answer = self._respond
@@ -301,6 +304,8 @@ class Api:
             root, path, query, headers = await self._with_company_id(target, principal)
         for_batch = raw_path.endswith(_BATCH) and is_batch(path)
         limit = self._batch_bytes if for_batch else self._body_bytes
+        # a read that waits takes what the client sends for the end of the request
+        WHILE_CONNECTED.set(partial(while_connected, receive))
         request = Request(
             method=scope["method"],
             root=root,
@@ -309,7 +314,6 @@ class Api:
             headers=headers,
             principal=principal,
             read_body=partial(read_body, receive, headers, limit),
-            while_connected=partial(while_connected, receive),
             access=access(headers) if has_protocol_headers else None,
         )
         for each in exchange.observers:

@@ -384,7 +384,6 @@ class Run:
             headers=headers,
             principal=principal,
             read_body=read_body,
-            while_connected=self._outer.while_connected,
             access=wish,
         )
 

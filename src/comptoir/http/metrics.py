@@ -14,8 +14,8 @@ from comptoir.http.exchange import Exchange
 from comptoir.http.link import Counted, Key, Link, Mode, decode
 from comptoir.http.tls import PRESENTED
 from comptoir.request.path import READ_METHODS, WRITE_METHODS
-from comptoir.store.control_watch import ControlWatch
-from comptoir.store.refusals import DATABASE_ERRORS
+from comptoir.store.control import ControlWatch
+from comptoir.store.refusals import taken_errors
 from comptoir.store.store import Store
 
 _PREFIX = "comptoir_"
@@ -246,7 +246,7 @@ class Metrics:
         # one of them reads the folder
         self._set("descriptors", sum(1 for _ in _DESCRIPTORS.iterdir()) - 1)
         self._set("descriptor_limit", resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-        for code, number in DATABASE_ERRORS.take().items():
+        for code, number in taken_errors().items():
             self._count("database_errors", code, number=number)
         self._set("certificate_end_timestamp_seconds", PRESENTED.ends_at)
         if self._clients is not None:

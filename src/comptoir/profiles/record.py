@@ -1,47 +1,44 @@
 """The record that a profile is, and its parts, with the values of the profile `standard`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
+
+import msgspec
+from msgspec import Meta
 
 NAMESPACE, CONTAINER = "Comptoir", "Container"
 """The names of the schema and of its container, as the model is declared."""
 
-Confidence = Literal["code", "ours"]
-"""`code`: read in the other product's public source. `ours`: nobody says, so it may change."""
+Members = Sequence[tuple[str, str]]
+"""The names and captions of the members of an enumeration."""
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """A value names a record: the one of `entity_set` with this value in `named_by`.
-
-    `only`: that record also has a value in another property. `when`: the rule applies if the
-    record with the value has another one. Values of enumerations are captions.
-    """
-
-    entity_set: str
-    named_by: str
-    only: tuple[str, str] | None = None
-    when: tuple[str, str] | None = None
+def about(text: str) -> Meta:
+    """What the reference and the JSON Schema of a catalog's file say of an option."""
+    return Meta(description=text)
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRule:
-    """The values that a property accepts; the caption is its name in messages.
+class NamedOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The records that the values of a field name."""
 
-    `length` counts characters. A `code` is stored without blanks around it, in upper case.
-    `members` are the names and captions of an enumeration in the order of their numbers, the empty
-    value first. `mandatory`: never blank. `rule` names a check of the value.
-    """
+    set: Annotated[str, about("Their set.")]
+    by: Annotated[str, about("The property with the name.")]
+    only: Annotated[Mapping[str, str], about("A value that they have.")] = {}
+    when: Annotated[Mapping[str, str], about("A value that the record with the field has.")] = {}
 
-    caption: str
-    length: int | None = None
-    code: bool = False
-    members: tuple[tuple[str, str], ...] = ()
-    relation: Relation | None = None
-    mandatory: bool = False
-    rule: Literal["", "email", "phone"] = ""
-    confidence: Confidence = "code"
+
+class FieldOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """A field of a table of Business Central."""
+
+    caption: Annotated[str, about("Its name, for messages.")]
+    length: Annotated[int | None, about("The most characters.")] = None
+    code: Annotated[bool, about("A text without blanks around it, in upper case.")] = False
+    enum: Annotated[str, about("The enumeration of its values.")] = ""
+    required: Annotated[bool, about("Never empty.")] = False
+    form: Annotated[Literal["", "email", "phone"], about("The form of a text.")] = ""
+    names: Annotated[NamedOptions | None, about("The records that its values name.")] = None
+    ours: Annotated[bool, about("Business Central does not declare the field.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ class TableRule:
     number: int
     caption: str
     source: str
-    fields: Mapping[str, FieldRule]
+    fields: Mapping[str, FieldOptions]
     periods: tuple[tuple[str, str], ...] = ()
     used_in: tuple[tuple[str, str], ...] = ()
 
@@ -64,10 +61,12 @@ class TableRule:
 class Values:
     """The tables by entity set, and other names of sets; none in the standard profile.
 
-    Without `relations`, a value may name a record that does not exist.
+    `enums` are the members of enumerations, each with its caption, the empty value first. Without
+    `relations`, a value may name a record that does not exist.
     """
 
     tables: Mapping[str, TableRule] = field(default_factory=dict)
+    enums: Mapping[str, Members] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
     relations: bool = True
 

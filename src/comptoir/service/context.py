@@ -22,7 +22,8 @@ from comptoir.request.options import QueryOptions
 from comptoir.request.path import READ_METHODS
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
 from comptoir.response.response import ODATA_VERSION, Header, Response, Root
-from comptoir.store.store import Reads, Slices, Store, WhileConnected
+from comptoir.store.store import Reads, Slices, Store
+from comptoir.store.unit import drive
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ class Request(msgspec.Struct):
     """A request to the API.
 
     `path` and `query` are percent-encoded, and the path is that after `root`. `read_body` reads the
-    body up to its limit. `while_connected` cancels a long read when the client disconnects.
+    body up to its limit.
     `access` is None without its headers. `reads` are those of an earlier state of the company, if
     the request is to see that.
     """
@@ -43,7 +44,6 @@ class Request(msgspec.Struct):
     headers: Headers
     principal: Principal
     read_body: Callable[[], Awaitable[bytes]]
-    while_connected: WhileConnected
     access: Access | None = None
     reads: Reads | None = None
 
@@ -191,7 +191,7 @@ class Context(msgspec.Struct):
 
     def page(self, plan: PagePlan) -> Slices:
         """The rows of a page, which count as read."""
-        slices = self.reads.page(plan, self.request.while_connected)
+        slices = self.reads.page(plan)
         account = self.request.principal.account
         return slices if account is None else _counted(slices, account)
 
@@ -233,14 +233,11 @@ class Context(msgspec.Struct):
 
     async def _committed(self, lookup: Generator[PagePlan, list[Row], T]) -> T:
         """Run a lookup on committed data."""
-        try:
-            plan = next(lookup)
-            while True:
-                pages = self.reads.page(plan, self.request.while_connected)
-                plan = lookup.send([row async for rows in pages for row in rows])
-        except StopIteration as end:
-            found: T = end.value
-            return found
+        return await drive(lookup, self.rows)
+
+    async def rows(self, plan: PagePlan) -> list[Row]:
+        """The rows of a page, which do not count as read."""
+        return [row async for rows in self.reads.page(plan) for row in rows]
 
 
 async def _counted(slices: Slices, account: Account) -> Slices:

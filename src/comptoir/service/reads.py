@@ -61,117 +61,103 @@ CHANGES = 200
 _TRACKED = frozenset({"$count", "$deltatoken", "$filter", "$format", "$select", "$skiptoken"})
 
 
-class Deltas:
-    """Tracks the changes of collections."""
+async def _begun_delta(context: Context, page: Page) -> Delta | None:
+    """The delta of a client that starts reading now; None if the result cannot be tracked.
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._settings = runtime.settings
+    The change log of one set does not show when other records change the result.
+    """
+    tracked = context.entity_set.tracks_changes and not page.reads_other_records
+    if not tracked or not _TRACKED.issuperset(context.options.given):
+        return None
+    position = await context.reads.position(context.required_company())
+    return Delta(position, None, time_ns())
 
-    async def start(self, context: Context, page: Page) -> Delta | None:
-        """The delta of a client that starts reading now; None if the result cannot be tracked.
 
-        The change log of one set does not show when other records change the result.
-        """
-        tracked = context.entity_set.tracks_changes and not page.reads_other_records
-        if not tracked or not _TRACKED.issuperset(context.options.given):
-            return None
-        position = await context.reads.position(context.required_company())
-        return Delta(position, None, time_ns())
+async def _resumed_delta(context: Context, token: str, page: Page, seconds: float) -> Delta:
+    """The delta of a link of the last `seconds`; raises `Refusal` (400, 410) if it is not one."""
+    if not context.entity_set.tracks_changes:
+        raise refusal_rows.DELTA_TOKEN("$deltatoken")
+    company = context.required_company()
+    oldest = time_ns() - int(seconds * 1e9)
+    delta = decode_delta(token, _query(page), company, oldest=oldest)
+    position = await context.reads.position(company, at_least=delta.known)
+    if delta.known > position:
+        raise refusal_rows.DELTA_EXPIRED("$deltatoken")
+    return delta
 
-    async def resume(self, context: Context, token: str, page: Page) -> Delta:
-        """The delta of a link; raises `Refusal` (400, 410) if the service cannot follow it."""
-        if not context.entity_set.tracks_changes:
-            raise refusal_rows.DELTA_TOKEN("$deltatoken")
-        company = context.required_company()
-        oldest = time_ns() - int(self._settings.delta_seconds * 1e9)
-        delta = decode_delta(token, _query(page), company, oldest=oldest)
-        position = await context.reads.position(company, at_least=delta.known)
-        if delta.known > position:
-            raise refusal_rows.DELTA_EXPIRED("$deltatoken")
-        return delta
 
-    def token(self, context: Context, page: Page, delta: Delta) -> str:
-        """The token with which a client follows a delta."""
-        return encode_delta(_query(page), context.required_company(), delta)
+def _delta_token(context: Context, page: Page, delta: Delta) -> str:
+    """The token with which a client follows a delta."""
+    return encode_delta(_query(page), context.required_company(), delta)
 
-    async def changes(self, context: Context, rows: RowWriter, page: Page, delta: Delta) -> Respond:
-        """Read the records that have changed, and those that have left the collection."""
-        request, until = context.request, delta.until
-        if until is None:
-            until = await context.reads.position(context.required_company())
-        limit = min(page.size, CHANGES)
-        changes = await context.reads.changes_of(
-            context.required_company(),
-            context.entity_set,
-            delta.since,
-            until,
-            limit + 1,
-            request.while_connected,
-        )
-        if await context.reads.trimmed_after(context.required_company(), delta.since):
-            raise refusal_rows.DELTA_EXPIRED("$deltatoken")
-        entries = [each async for each in self._entries(context, page.plan, changes[:limit])]
-        context.spend(len(entries))
-        rest = Delta(until, None, time_ns())
-        if len(changes) > limit:
-            rest = Delta(changes[limit - 1].number, until, delta.issued)
-        return partial(self._respond, context, rows, page, entries, rest)
 
-    async def _respond(
-        self,
-        context: Context,
-        rows: RowWriter,
-        page: Page,
-        entries: Sequence[Row | Removed],
-        rest: Delta,
-    ) -> Response:
-        writer = ChangesWriter(rows, context.company, context.records)
-        link = self._link(context, page, rest)
-        is_last = rest.until is None
-        tail = writer.tail(delta_link=link) if is_last else writer.tail(next_link=link)
-        body = [writer.head(None), *_written(writer, entries), tail]
-        return Response(200, context.headers(), b"".join(body))
+async def _changes(context: Context, rows: RowWriter, page: Page, delta: Delta) -> Respond:
+    """Read the records that have changed, and those that have left the collection."""
+    company, until = context.required_company(), delta.until
+    if until is None:
+        until = await context.reads.position(company)
+    limit = min(page.size, CHANGES)
+    changes = await context.reads.changes_of(
+        company, context.entity_set, delta.since, until, limit + 1
+    )
+    if await context.reads.trimmed_after(company, delta.since):
+        raise refusal_rows.DELTA_EXPIRED("$deltatoken")
+    entries = [each async for each in _entries(context, page.plan, changes[:limit])]
+    context.spend(len(entries))
+    rest = Delta(until, None, time_ns())
+    if len(changes) > limit:
+        rest = Delta(changes[limit - 1].number, until, delta.issued)
+    return partial(_changed, context, rows, page, entries, rest)
 
-    def _link(self, context: Context, page: Page, delta: Delta) -> str:
-        request = context.request
-        query = continued(request.query, ("$deltatoken", self.token(context, page, delta)))
-        return f"{request.root.address(request.path)}?{query}"
 
-    async def _entries(
-        self, context: Context, plan: PagePlan, changes: Sequence[Change]
-    ) -> AsyncIterator[Row | Removed]:
-        """The current state of each record whose last change is among the changes."""
-        key_type = context.entity_set.type.key_property.type
-        last = {key_type.from_text(each.record): each for each in changes}
-        if not last:
-            return
-        found = await self._read(context, plan, list(last))
-        missing = [key for key in last if key not in found]
-        everything = PagePlan(
-            all_records(context.entity_set),
-            msgspec.structs.replace(plan.bounds, within=()),
-            plan.limit,
-        )
-        outside = await self._read(context, everything, missing)
-        for key, change in sorted(last.items(), key=lambda item: item[1].number):
-            row = found.get(key) or outside.get(key)
-            if row is None:
-                # a later delta reports a record that was deleted after this change
-                if change.verb == DELETE:
-                    yield Removed(key, "deleted")
-            elif row[0] == change.number:
-                yield row if key in found else Removed(key, "changed")
+async def _changed(
+    context: Context, rows: RowWriter, page: Page, entries: Sequence[Row | Removed], rest: Delta
+) -> Response:
+    writer = ChangesWriter(rows, context.company, context.records)
+    link = _delta_link(context, page, rest)
+    is_last = rest.until is None
+    tail = writer.tail(delta_link=link) if is_last else writer.tail(next_link=link)
+    body = [writer.head(None), *_written(writer, entries), tail]
+    return Response(200, context.headers(), b"".join(body))
 
-    async def _read(
-        self, context: Context, plan: PagePlan, keys: Sequence[Stored]
-    ) -> dict[Stored, Row]:
-        """The records of a plan with these keys, by key."""
-        if not keys:
-            return {}
-        bounds = msgspec.structs.replace(plan.bounds, keys=tuple(padded(keys)))
-        wanted = PagePlan(plan.pipeline, bounds, len(keys), plan.values)
-        slices = context.reads.page(wanted, context.request.while_connected)
-        return {context.records.key(row): row async for rows in slices for row in rows}
+
+def _delta_link(context: Context, page: Page, delta: Delta) -> str:
+    request = context.request
+    query = continued(request.query, ("$deltatoken", _delta_token(context, page, delta)))
+    return f"{request.root.address(request.path)}?{query}"
+
+
+async def _entries(
+    context: Context, plan: PagePlan, changes: Sequence[Change]
+) -> AsyncIterator[Row | Removed]:
+    """The current state of each record whose last change is among the changes."""
+    key_type = context.entity_set.type.key_property.type
+    last = {key_type.from_text(each.record): each for each in changes}
+    if not last:
+        return
+    found = await _records(context, plan, list(last))
+    missing = [key for key in last if key not in found]
+    everything = PagePlan(
+        all_records(context.entity_set), msgspec.structs.replace(plan.bounds, within=()), plan.limit
+    )
+    outside = await _records(context, everything, missing)
+    for key, change in sorted(last.items(), key=lambda item: item[1].number):
+        row = found.get(key) or outside.get(key)
+        if row is None:
+            # a later delta reports a record that was deleted after this change
+            if change.verb == DELETE:
+                yield Removed(key, "deleted")
+        elif row[0] == change.number:
+            yield row if key in found else Removed(key, "changed")
+
+
+async def _records(context: Context, plan: PagePlan, keys: Sequence[Stored]) -> dict[Stored, Row]:
+    """The records of a plan with these keys, by key."""
+    if not keys:
+        return {}
+    bounds = msgspec.structs.replace(plan.bounds, keys=tuple(padded(keys)))
+    wanted = PagePlan(plan.pipeline, bounds, len(keys), plan.values)
+    return {context.records.key(row): row for row in await context.rows(wanted)}
 
 
 def _query(page: Page) -> tuple[str, ...]:
@@ -192,7 +178,6 @@ class Collections:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._views = Views(runtime)
-        self._deltas = Deltas(runtime)
         queries = runtime.settings.behaviour.queries
         self._tracks_changes = queries.tracks_changes
         self._count_mark = BOM_UTF8 if queries.count_mark else b""
@@ -226,7 +211,7 @@ class Collections:
         return partial(self._count, context, plan)
 
     async def _count(self, context: Context, plan: CountPlan) -> Respond:
-        count = await context.reads.count(plan, context.request.while_connected)
+        count = await context.reads.count(plan)
         return partial(self._counted, count)
 
     async def _counted(self, count: int) -> Response:
@@ -263,8 +248,7 @@ class Collections:
         )
         if page.by_record and options.skiptoken is not None:
             lookup = page.lookup()
-            slices = context.reads.page(lookup, request.while_connected)
-            page = page.after(lookup, [row async for found in slices for row in found])
+            page = page.after(lookup, await context.rows(lookup))
         rows: RowWriter = context.records
         expander = None
         if not is_whole:
@@ -282,18 +266,20 @@ class Collections:
     ) -> Respond:
         request, options, delta = context.request, context.options, None
         if options.deltatoken is not None:
-            delta = await self._deltas.resume(context, options.deltatoken, page)
+            delta = await _resumed_delta(
+                context, options.deltatoken, page, self._runtime.settings.delta_seconds
+            )
             if options.skiptoken is None:
-                return await self._deltas.changes(context, rows, page, delta)
+                return await _changes(context, rows, page, delta)
         elif preferred.track_changes and self._tracks_changes:
-            delta = await self._deltas.start(context, page)
+            delta = await _begun_delta(context, page)
         if delta is None and expander is None and isinstance(rows, RecordWriter):
             page, rows = _narrowed(page, rows)
         count = None
         if page.count is not None:
             count = page.found
             if count is None:
-                count = await context.reads.count(page.count, request.while_connected)
+                count = await context.reads.count(page.count)
                 page = msgspec.structs.replace(page, found=count)
         blocks = context.page(page.plan)
         if expander is not None:
@@ -312,7 +298,7 @@ class Collections:
             request.path,
             request.query,
             None if delta is None else delta.since,
-            "" if delta is None else self._deltas.token(context, page, delta),
+            "" if delta is None else _delta_token(context, page, delta),
         )
         head = writer.head(count, _inline(context, first))
         second = await anext(blocks, None)

@@ -47,6 +47,9 @@ _WITHOUT_METADATA_LEVEL = frozenset(
 """Plain text, bytes and `$metadata`, whose format does not depend on a metadata level."""
 
 
+_OF_RECORDS = frozenset({Resource.COLLECTION, Resource.RECORD})
+"""The resources that clients only read in a set that is not theirs to write."""
+
 _WITHOUT_SCOPE = frozenset({Resource.SERVICE, Resource.METADATA})
 """The descriptions of the service, which every valid token may read."""
 
@@ -74,26 +77,22 @@ class Service:
         self._verbs: dict[Resource, dict[str, Verb]] = {
             Resource.SERVICE: {"GET": without_store(descriptions.service)},
             Resource.METADATA: {"GET": without_store(descriptions.metadata)},
-            Resource.COLLECTION: {"GET": collections.list},
+            Resource.COLLECTION: {"GET": collections.list, "POST": self._writes.write},
             Resource.COUNT: {"GET": collections.count},
             Resource.REFERENCES: {"GET": collections.references},
-            Resource.RECORD: {"GET": records.read},
-            Resource.REFERENCE: {"GET": records.reference},
-            Resource.PROPERTY: {"GET": records.property},
-            Resource.VALUE: {"GET": records.value},
-            Resource.STREAM: {"GET": records.stream, "PATCH": self._writes.write},
-            Resource.ACTION: {"POST": self._writes.write},
-        }
-        self._writable: dict[Resource, dict[str, Verb]] = {
-            Resource.COLLECTION: {"GET": collections.list, "POST": self._writes.write},
             Resource.RECORD: {
                 "GET": records.read,
                 "PATCH": self._writes.write,
                 "PUT": self._writes.write,
                 "DELETE": self._writes.write,
             },
+            Resource.REFERENCE: {"GET": records.reference},
+            Resource.PROPERTY: {"GET": records.property},
+            Resource.VALUE: {"GET": records.value},
+            Resource.STREAM: {"GET": records.stream, "PATCH": self._writes.write},
+            Resource.ACTION: {"POST": self._writes.write},
         }
-        self._narrowing: dict[str, Verb] = {"GET": records.narrowed}
+        self._narrowed = records.narrowed
         self._cached_verbs = cache(self._verbs_of)
         self._shows_times = settings.server_timing == "on"
 
@@ -212,12 +211,13 @@ class Service:
     ) -> dict[str, Verb]:
         """The verbs of a resource by their methods."""
         verbs = self._verbs[resource]
-        # records are created in their own set, or where they are contained
-        is_related = is_related and resource is Resource.COLLECTION
         if resource is Resource.RECORD and entity_set.key_narrows:
-            verbs = self._narrowing
-        elif not entity_set.read_only and resource in self._writable and not is_related:
-            verbs = self._writable[resource]
+            verbs = {"GET": self._narrowed}
+        # records are created in their own set, or where they are contained
+        elif (entity_set.read_only and resource in _OF_RECORDS) or (
+            is_related and resource is Resource.COLLECTION
+        ):
+            verbs = {"GET": verbs["GET"]}
         return {"HEAD": verbs["GET"], **verbs} if "GET" in verbs else verbs
 
     def _verb(self, method: str, target: Target) -> Verb:

@@ -54,6 +54,7 @@ class Views:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         settings = runtime.settings
+        self._page_size = settings.page_size
         self._limits = ExpandLimits(
             settings.expand_items, settings.expand_depth, settings.behaviour.queries.unsupported
         )
@@ -96,7 +97,7 @@ class Views:
         shape = _shape(entity_set, names, (*related, *contents), columns)
         records = record_writer(context.request.root, entity_set, form, shape)
         if related:
-            return records, RelatedExpander(self._runtime, context, records, related)
+            return records, RelatedExpander(self._page_size, context, records, related)
         if contents:
             return records, CompanyExpander(self._runtime, context, records, contents)
         return records, None
@@ -130,7 +131,7 @@ class Views:
             runtime.binding_context(context),
             context.company,
             self._limits,
-            runtime.settings.page_size,
+            self._page_size,
             by_record=runtime.links_by_record,
         )
         items = parse_expand(options.expand, self._limits, options.aliases)
@@ -139,7 +140,7 @@ class Views:
         return (), binder.contained(context.entity_set, items, ROWS)
 
 
-class RelatedExpander:
+class RelatedExpander(msgspec.Struct):
     """Reads the related records of a block of records: one statement for each expansion."""
 
     block = BLOCK
@@ -147,21 +148,14 @@ class RelatedExpander:
     is_spent = False
     """Whether the page ends early, because it has read enough related records."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        context: Context,
-        records: RecordWriter,
-        expansions: Sequence[RelatedExpansion],
-    ) -> None:
-        self._settings = runtime.settings
-        self._context = context
-        self._records = records
-        self._expansions = expansions
+    page_size: int
+    context: Context
+    records: RecordWriter
+    expansions: Sequence[RelatedExpansion]
 
     async def extras(self, rows: Sequence[Row]) -> list[Extras]:
         """The fields of the related records of each record."""
-        return await self._extras(self._records, self._expansions, rows)
+        return await self._extras(self.records, self.expansions, rows)
 
     async def _extras(
         self, records: RecordWriter, expansions: Sequence[RelatedExpansion], rows: Sequence[Row]
@@ -186,9 +180,7 @@ class RelatedExpander:
         counts: Mapping[Stored, int] = {}
         if values and (nested.counted or nested.result == "count"):
             plan = RelatedPlan(expansion.navigation, expansion.page.plan, values, 0)
-            counts = await self._context.reads.related_counts(
-                plan, self._context.request.while_connected
-            )
+            counts = await self.context.reads.related_counts(plan)
         related: Mapping[Stored, _Related] = {}
         if values and nested.result != "count":
             related = await self._related(records, expansion, nested, values)
@@ -215,21 +207,21 @@ class RelatedExpander:
         values: tuple[Stored, ...],
     ) -> Mapping[Stored, "_Related"]:
         """The related records of each value, ready to be encoded."""
-        most = max(1, min(ROWS // len(values), self._settings.page_size))
+        most = max(1, min(ROWS // len(values), self.page_size))
         top = expansion.options.top if nested.collection else 1
         wanted = most if top is None else min(top, most)
         is_last = top is not None and top <= most
         plan = RelatedPlan(
             expansion.navigation, expansion.page.plan, values, wanted if is_last else wanted + 1
         )
-        rows = await self._context.reads.related(plan, self._context.request.while_connected)
+        rows = await self.context.reads.related(plan)
         joined = nested.entity_set.type.column_of[expansion.navigation.on[1]]
         groups = {value: list(group) for value, group in groupby(rows, key=itemgetter(joined))}
         shown = [row for group in groups.values() for row in group[:wanted]]
-        self._context.spend(len(shown))
+        self.context.spend(len(shown))
         writer = record_writer(records.root, nested.entity_set, records.form, nested.shape)
         extras = await self._extras(writer, expansion.inner, shown) if expansion.inner else ()
-        structs = iter(writer.structs(self._context.company, shown, extras))
+        structs = iter(writer.structs(self.context.company, shown, extras))
         return {
             value: _Related(
                 list(islice(structs, min(len(group), wanted))),
@@ -247,7 +239,7 @@ class RelatedExpander:
         own, other = expansion.navigation.on
         value = row[records.entity_set.type.column_of[own]]
         within = ((other, value), *expansion.navigation.only.items())
-        path = records.path(self._context.company, records.key(row))
+        path = records.path(self.context.company, records.key(row))
         query = expansion.page.query_after(
             query_string(expansion.options), found.last, len(found.records), within=within
         )
@@ -264,7 +256,7 @@ class _Related(msgspec.Struct, frozen=True):
 _NOTHING = _Related([], None)
 
 
-class CompanyExpander:
+class CompanyExpander(msgspec.Struct):
     """Reads the records that companies contain, as a list of each entity set of each company.
 
     Every statement reads the records of one company. A company is written before the next one is
@@ -273,23 +265,17 @@ class CompanyExpander:
 
     block = 1
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        context: Context,
-        records: RecordWriter,
-        expansions: Sequence[Expansion],
-    ) -> None:
-        self._runtime = runtime
-        self._context = context
-        self._records = records
-        self._expansions = expansions
-        self._read = 0
+    runtime: Runtime
+    context: Context
+    records: RecordWriter
+    expansions: Sequence[Expansion]
+    read: int = 0
+    """The records and lists that were read."""
 
     @property
     def is_spent(self) -> bool:
         """Whether the page of companies ends here."""
-        return self._read >= ROWS
+        return self.read >= ROWS
 
     async def extras(self, rows: Sequence[Row]) -> list[Extras]:
         """The fields of the lists within each company."""
@@ -297,20 +283,18 @@ class CompanyExpander:
 
     async def _fields(self, row: Row) -> Extras:
         incarnation, _, _ = str(row[0]).partition(".")
-        company = Company(str(self._records.key(row)), incarnation)
-        context = msgspec.structs.replace(
-            self._context, company=company, reads=self._reads(company)
-        )
+        company = Company(str(self.records.key(row)), incarnation)
+        context = msgspec.structs.replace(self.context, company=company, reads=self._reads(company))
         fields: list[Extra] = []
-        room, left = BYTES, len(self._expansions)
-        for each, nested in zip(self._expansions, self._records.shape.nested, strict=True):
+        room, left = BYTES, len(self.expansions)
+        for each, nested in zip(self.expansions, self.records.shape.nested, strict=True):
             expansion = each.of_company(company)
-            self._read += 1
+            self.read += 1
             if nested.counted or nested.result == "count":
                 page = expansion.page.plan
                 plan = CountPlan(page.pipeline, Bounds(company), page.values)
-                count = await context.reads.count(plan, context.request.while_connected)
-                fields.append(self._records.count(count))
+                count = await context.reads.count(plan)
+                fields.append(self.records.count(count))
             if nested.result != "count":
                 link, records = await self._list(context, expansion, nested, max(room // left, 1))
                 room -= len(records)
@@ -320,20 +304,22 @@ class CompanyExpander:
 
     def _reads(self, company: Company) -> Reads:
         """The reads of a company's records: by a replica only if it may lag to any extent."""
-        request = self._context.request
+        request = self.context.request
         if request.access is None or request.access.seen is not None:
-            return self._context.reads
-        return self._runtime.reads(request.method, request.access, company)
+            return self.context.reads
+        return self.runtime.reads(request.method, request.access, company)
 
     async def _list(
         self, context: Context, expansion: Expansion, nested: Nested, room: int
     ) -> tuple[str | None, bytes]:
         """The link to the next page of a company's records, and this page as a JSON array."""
         root, page = context.request.root, expansion.page
-        records = record_writer(root, nested.entity_set, self._records.form, nested.shape)
+        records = record_writer(root, nested.entity_set, self.records.form, nested.shape)
         expander = None
         if expansion.inner:
-            expander = RelatedExpander(self._runtime, context, records, expansion.inner)
+            expander = RelatedExpander(
+                self.runtime.settings.page_size, context, records, expansion.inner
+            )
         path = f"/companies({context.required_company().id})/{expansion.segments}"
         query = query_string(expansion.options)
         writer = PageWriter(records, context.company, page, root, path, query)
@@ -348,7 +334,7 @@ class CompanyExpander:
                 async for piece in pieces_of(writer, expander, rows):
                     size += len(piece)
                     written.append(piece)
-        self._read += writer.row_count
+        self.read += writer.row_count
         return writer.next_link, b"".join((b"[", *written, b"]"))
 
 

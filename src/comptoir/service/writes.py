@@ -8,6 +8,8 @@ from functools import partial
 from hashlib import sha256
 from uuid import UUID, uuid5
 
+import msgspec
+
 from comptoir.edm.model import Action, EntitySet
 from comptoir.edm.record_json import opaque_tag
 from comptoir.edm.times import instant
@@ -385,23 +387,17 @@ class RefusedGroup(Exception):  # noqa: N818 - as `Refusal`
         self.undone = undone
 
 
-class AtomicGroup:
+class AtomicGroup(msgspec.Struct):
     """Writes to one company that succeed or fail together (OData Protocol 4.01, 11.7).
 
     `add` plans each of them, and `commit` runs them in that order as one unit of work. `planner`
     locates and plans a request.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        writes: RecordWrites,
-        planner: Callable[[Request], Awaitable[tuple[Context, plans.WritePlan]]],
-    ) -> None:
-        self._store = store
-        self._writes = writes
-        self._planner = planner
-        self._planned: list[tuple[Context, plans.WritePlan]] = []
+    store: Store
+    writes: RecordWrites
+    planner: Callable[[Request], Awaitable[tuple[Context, plans.WritePlan]]]
+    planned: list[tuple[Context, plans.WritePlan]] = []
 
     async def add(self, request: Request) -> str | None:
         """Plan a write, with all checks that need no record.
@@ -415,18 +411,18 @@ class AtomicGroup:
         """
         if request.method in READ_METHODS:
             raise rows.METHOD_IN_GROUP(method=request.method)
-        context, plan = await self._planner(request)
-        if self._planned and self._planned[0][1].company != plan.company:
+        context, plan = await self.planner(request)
+        if self.planned and self.planned[0][1].company != plan.company:
             raise rows.GROUP_OF_COMPANIES()
         self._check_repeat(plan.repeat)
-        self._planned.append((context, plan))
+        self.planned.append((context, plan))
         if plan.key is None:
             return None
         return context.records.path(plan.company, plan.key)
 
     def _check_repeat(self, repeat: plans.Repeat | None) -> None:
         """Raise `Refusal` (400) unless the whole group can be repeated."""
-        others = [plan.repeat for _, plan in self._planned]
+        others = [plan.repeat for _, plan in self.planned]
         if others and (repeat is None) != (others[0] is None):
             raise rows.GROUP_PARTLY_REPEATABLE(REQUEST_ID)
         if repeat is not None and any(
@@ -443,10 +439,10 @@ class AtomicGroup:
         them is refused, and `Refusal` (429, 503) if none can run. In both cases nothing changes.
         """
         try:
-            if refused is not None and not self._planned:
+            if refused is not None and not self.planned:
                 raise GroupRefusal(0, refused)
-            plans = [plan for _, plan in self._planned]
-            written = await self._store.write_all(plans, refused) if plans else []
+            plans = [plan for _, plan in self.planned]
+            written = await self.store.write_all(plans, refused) if plans else []
         except GroupRefusal as error:
             undone = await self._responses(error.undone)
             raise RefusedGroup(error.index, error.refusal, undone) from None
@@ -454,6 +450,6 @@ class AtomicGroup:
 
     async def _responses(self, written: Sequence[Written]) -> list[Response]:
         return [
-            await self._writes.response(context, plan, each)
-            for (context, plan), each in zip(self._planned, written, strict=False)
+            await self.writes.response(context, plan, each)
+            for (context, plan), each in zip(self.planned, written, strict=False)
         ]

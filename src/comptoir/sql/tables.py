@@ -88,7 +88,7 @@ class Tables:
     """The change log.
 
     `previous` is the number of the record's change before, null for a create and for a change by a
-    release without it. `difference` is what the change did (see `store.differences`); null for a
+    release without it. `difference` is what the change did (see `store.ledger`); null for a
     create, and where it is not kept.
     """
 

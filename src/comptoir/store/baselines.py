@@ -1,6 +1,7 @@
 """Marks: the records of companies at one moment, to which tests and `comptoir reset` return."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -12,7 +13,7 @@ from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.sql.prepared import Steps
 from comptoir.store.ledger import CREATE, DELETE, UPDATE, Change
 from comptoir.store.store import Reads, Store
-from comptoir.store.unit import UnitOfWork, Work
+from comptoir.store.unit import UnitOfWork
 
 MOST_RECORDS = 20_000
 """The most records of a mark, which are kept in memory."""
@@ -79,38 +80,33 @@ async def restore(
         number = mark.number
         known = await store.company(mark.company.id)
         if known is not None and await store.position(known) != number:
-            number = await store.transact(mark.company.id, _restoring(model, mark, by))
+            number = await store.transact(mark.company.id, partial(_restore, model, mark, by))
         restored.append(msgspec.structs.replace(mark, number=number))
     return restored
 
 
-def _restoring(model: Model, mark: CompanyMark, by: str) -> Work[int]:
-    """Work that restores the records of a company; returns its last change number."""
-
-    def work(unit: UnitOfWork) -> Steps[int]:
-        touched = yield from _touched(model, mark, unit)
-        rows: dict[EntitySet, list[Row]] = {}
-        for (name, key), current in touched.items():
-            entity_set, former = model.by_name[name], mark.records.get(name, {}).get(key)
-            verb = _verb(current, former)
-            if verb is None:
-                continue
-            number, _ = unit.ledger.log(entity_set, key, verb, by)
-            if current is not None:
-                names = _differing(entity_set, current, former)
-                unit.ledger.add_difference(entity_set.type, names, current, former)
-                statement = unit.statements.writes.delete[entity_set]
-                yield statement.many(((unit.company_id, key),))
-            if former is not None:
-                rows.setdefault(entity_set, []).append((number, *former[1:]))
-        # values of a unique rule may have moved from one record to another
-        for entity_set, some in rows.items():
-            columns = record_encoder(entity_set.type).columns
-            values = [(unit.company_id, row[0], *columns(row), *row[1:]) for row in some]
-            yield unit.statements.writes.insert[entity_set].many(values)
-        return unit.ledger.number
-
-    return work
+def _restore(model: Model, mark: CompanyMark, by: str, unit: UnitOfWork) -> Steps[int]:
+    """Restore the records of a company; returns its last change number."""
+    touched = yield from _touched(model, mark, unit)
+    rows: dict[EntitySet, list[Row]] = {}
+    for (name, key), current in touched.items():
+        entity_set, former = model.by_name[name], mark.records.get(name, {}).get(key)
+        verb = _verb(current, former)
+        if verb is None:
+            continue
+        number, _ = unit.ledger.log(entity_set, key, verb, by)
+        if current is not None:
+            names = _differing(entity_set, current, former)
+            unit.ledger.add_difference(entity_set.type, names, current, former)
+            yield unit.statements.writes.delete[entity_set].many(((unit.company_id, key),))
+        if former is not None:
+            rows.setdefault(entity_set, []).append((number, *former[1:]))
+    # values of a unique rule may have moved from one record to another
+    for entity_set, some in rows.items():
+        columns = record_encoder(entity_set.type).columns
+        values = [(unit.company_id, row[0], *columns(row), *row[1:]) for row in some]
+        yield unit.statements.writes.insert[entity_set].many(values)
+    return unit.ledger.number
 
 
 def _differing(entity_set: EntitySet, current: Row, former: Row | None) -> Iterator[str]:

@@ -134,20 +134,20 @@ def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
     return len(keys)
 
 
-async def deletable(store: Store, company_id: str) -> bool:
-    """Whether there is a company, or the progress of an unfinished copy or deletion."""
-    async with open_snapshot(store) as snapshot:
-        return (
-            await snapshot.origin(company_id) is not None
-            or await snapshot.progress(company_id) is not None
-        )
+async def not_deletable(store: Store, company_ids: Sequence[str]) -> list[str]:
+    """The ids of which there is no company, nor the progress of an unfinished copy or deletion.
 
-
-async def is_unfinished(store: Store, company_id: str) -> bool:
-    """Whether the deletion of a company, or of its unfinished copy, was interrupted."""
+    Empty if the deletion of one was interrupted: that command may have deleted the others.
+    """
+    missing: list[str] = []
     async with open_snapshot(store) as snapshot:
-        progress = await snapshot.progress(company_id)
-    return progress is not None and not progress.incarnation
+        for each in company_ids:
+            progress = await snapshot.progress(each)
+            if progress is not None and not progress.incarnation:
+                return []
+            if progress is None and await snapshot.origin(each) is None:
+                missing.append(each)
+    return missing
 
 
 async def delete_companies(

@@ -5,15 +5,16 @@ their order, and each process notices the new version within a second (`ControlW
 transaction adds what was done to the audit log.
 """
 
+import asyncio
+import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
-from typing import TypeVar
+from functools import lru_cache, wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 import msgspec
 from sqlalchemy import Column, Select, Table, delete, func, insert, select, tuple_, update
-from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
 from comptoir.auth.audit import Act, ActName, Actor, AuditEntry
@@ -32,7 +33,7 @@ from comptoir.auth.records import (
 from comptoir.auth.roles import Role, Roles
 from comptoir.auth.tokens import scope_names
 from comptoir.auth.verification import CLOCK_SKEW
-from comptoir.edm.times import instant
+from comptoir.edm.times import Clock, instant
 from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
@@ -41,6 +42,7 @@ from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import KEY_EXISTS
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query, Steps, prepare, prepare_insert, query_of
+from comptoir.sql.statements import Statements
 from comptoir.sql.tables import (
     ASSERTIONS,
     AUDIT,
@@ -54,11 +56,20 @@ from comptoir.sql.tables import (
     USER,
     feature_tables,
 )
-from comptoir.store.refusals import database_failed, log_database_error
+from comptoir.store.refusals import IS_REPEATED, database_failed, log_database_error
 from comptoir.store.writer import NO_COMPANY, Writer
 
 READ_SECONDS = 5.0
 """Seconds for a read of the control tables, and for which a client waits for one."""
+
+PERIOD_SECONDS = 1.0
+"""Seconds between two reads of the version."""
+
+QUICK_SECONDS = 1.0
+"""Seconds after which a failed read shows that the database does not answer."""
+
+STALE_SECONDS = 60.0
+"""Seconds without a successful read after which nothing is known."""
 
 ENDED_AT_ONCE = 100
 """The most ended assertions that are deleted when one is added."""
@@ -66,7 +77,10 @@ ENDED_AT_ONCE = 100
 _VERSION = select(CONTROL.c.version)
 _LAST_AUDITED = select(func.coalesce(func.max(AUDIT.c.number), 0))
 
+_log = logging.getLogger(__name__)
+
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _prepared = lru_cache(prepare)
 
@@ -77,21 +91,33 @@ _UNLIMITED = ""
 """The stored rate of a client without one; its quota is 0."""
 
 
+def _change(
+    work: Callable[Concatenate["ControlStore", P], Steps[Sequence[Act]]],
+) -> Callable[Concatenate["ControlStore", P], Coroutine[None, None, None]]:
+    """Make a change in a transaction of its own, which raises the version and logs its acts."""
+
+    @wraps(work)
+    async def changed(self: "ControlStore", /, *given: P.args, **named: P.kwargs) -> None:
+        def unit() -> Steps[None]:
+            yield self.query(update(CONTROL).values(version=CONTROL.c.version + 1))
+            yield from self.log((yield from work(self, *given, **named)))
+
+        await self.transact(unit, alone=True)
+
+    return changed
+
+
 class ControlStore:
     """Reads and changes the control tables; all methods raise `Refusal` as reads and writes do."""
 
     def __init__(
-        self,
-        dialect: Dialect,
-        fetch: Callable[[Query], Awaitable[list[Row]]],
-        writer: Writer,
-        sets: Sequence[str],
+        self, statements: Statements, fetch: Callable[[Query], Awaitable[list[Row]]], writer: Writer
     ) -> None:
-        """`sets` are the names of the entity sets to which roles give rights."""
-        self._dialect = dialect
+        self._dialect = statements.compiler
         self._fetch = fetch
         self._writer = writer
-        self._sets = sets
+        self._sets = [each.name for each in statements.model.per_company]
+        """The entity sets to which roles give rights."""
 
     def query(self, statement: ClauseElement) -> Query:
         """A statement over the control tables, with the values in it."""
@@ -168,104 +194,89 @@ class ControlStore:
             for name, document in rows
         ]
 
-    async def put_roles(self, roles: Sequence[Role], actor: Actor) -> None:
+    @_change
+    def put_roles(self, roles: Sequence[Role], actor: Actor) -> Steps[Sequence[Act]]:
         """Add roles, or replace those that have the same names."""
+        for each in roles:
+            yield self.drop(ROLES, name=each.name)
+            document = msgspec.json.encode(each.letters).decode()
+            yield self.query(insert(ROLES).values((each.name, document)))
+        return [Act(actor, ActName.ROLE_APPLY, each.name, each.listed) for each in roles]
 
-        def change() -> Steps[None]:
-            for each in roles:
-                yield self.drop(ROLES, name=each.name)
-                document = msgspec.json.encode(each.letters).decode()
-                yield self.query(insert(ROLES).values((each.name, document)))
-
-        acts = [Act(actor, ActName.ROLE_APPLY, each.name, each.listed) for each in roles]
-        await self._change(change, *acts)
-
-    async def remove_role(self, name: str, actor: Actor) -> None:
+    @_change
+    def remove_role(self, name: str, actor: Actor) -> Steps[Sequence[Act]]:
         """Remove a role; raises `OperatorError` if it does not exist, or if it is in use."""
+        yield from self._check_roles([name])
+        clients = [_client(row, {}, {}) for row in (yield self.query(_by_name(CLIENTS)))]
+        owner = next((each.name for each in clients if name in (each.roles or ())), None)
+        if owner is not None:
+            raise problems.ROLE_OF_CLIENT(client=owner, role=name)
+        for issuer in _issuers((yield self.query(_by_name(ISSUERS)))):
+            if any(name in names for names in issuer.terms.roles.values()):
+                raise problems.ROLE_OF_ISSUER(issuer=issuer.name, role=name)
+        yield self.drop(ROLES, name=name)
+        return [Act(actor, ActName.ROLE_REMOVE, name)]
 
-        def change() -> Steps[None]:
-            yield from self._check_roles([name])
-            clients = [_client(row, {}, {}) for row in (yield self.query(_by_name(CLIENTS)))]
-            owner = next((each.name for each in clients if name in (each.roles or ())), None)
-            if owner is not None:
-                raise problems.ROLE_OF_CLIENT(client=owner, role=name)
-            for issuer in _issuers((yield self.query(_by_name(ISSUERS)))):
-                if any(name in names for names in issuer.terms.roles.values()):
-                    raise problems.ROLE_OF_ISSUER(issuer=issuer.name, role=name)
-            yield self.drop(ROLES, name=name)
-
-        await self._change(change, Act(actor, ActName.ROLE_REMOVE, name))
-
-    async def add_client(self, client: Client, actor: Actor) -> None:
+    @_change
+    def add_client(self, client: Client, actor: Actor) -> Steps[Sequence[Act]]:
         """Add a client with its secrets.
 
         Raises `OperatorError` if its name is taken, or if one of its roles does not exist.
         """
         now = instant(datetime.now(UTC))
-
-        def change() -> Steps[None]:
-            if (yield self._client_named(client.name)):
-                raise problems.CLIENT_EXISTS(name=quoted(client.name))
-            yield from self._check_roles(client.roles or ())
-            terms = _terms(client).values()
-            row = (client.id, client.name, *terms, client.state, now, client.not_before)
-            yield self.query(insert(CLIENTS).values(row))
-            for each in client.secrets:
-                yield self._add_secret(client.id, each, now)
-
+        if (yield self._client_named(client.name)):
+            raise problems.CLIENT_EXISTS(name=quoted(client.name))
+        yield from self._check_roles(client.roles or ())
+        terms = _terms(client).values()
+        row = (client.id, client.name, *terms, client.state, now, client.not_before)
+        yield self.query(insert(CLIENTS).values(row))
+        for each in client.secrets:
+            yield self._add_secret(client.id, each, now)
         detail = " ".join([client.id, *client.listed])
-        await self._change(change, Act(actor, ActName.CLIENT_ADD, client.name, detail))
+        return [Act(actor, ActName.CLIENT_ADD, client.name, detail)]
 
-    async def add_secret(self, name: str, secret: Secret, actor: Actor) -> None:
+    @_change
+    def add_secret(self, name: str, secret: Secret, actor: Actor) -> Steps[Sequence[Act]]:
         """Add a secret; raises `OperatorError` if the client does not exist or has two secrets."""
         now = instant(datetime.now(UTC))
+        client_id = yield from self._id_of(name)
+        if len((yield self._of_client(client_id, CLIENT_SECRETS.c.id))) >= MOST_SECRETS:
+            raise problems.TOO_MANY_CREDENTIALS(client=name, what="secret", most=MOST_SECRETS)
+        yield self._add_secret(client_id, secret, now)
+        return [Act(actor, ActName.SECRET_ADD, name, secret.listed)]
 
-        def change() -> Steps[None]:
-            client_id = yield from self._id_of(name)
-            if len((yield self._of_client(client_id, CLIENT_SECRETS.c.id))) >= MOST_SECRETS:
-                raise problems.TOO_MANY_CREDENTIALS(client=name, what="secret", most=MOST_SECRETS)
-            yield self._add_secret(client_id, secret, now)
-
-        await self._change(change, Act(actor, ActName.SECRET_ADD, name, secret.listed))
-
-    async def remove_secret(self, name: str, hint: str, actor: Actor) -> None:
+    @_change
+    def remove_secret(self, name: str, hint: str, actor: Actor) -> Steps[Sequence[Act]]:
         """Remove the secret that begins with `hint`; raises `OperatorError` if there is none."""
+        client_id = yield from self._id_of(name)
+        hints = yield self._of_client(client_id, CLIENT_SECRETS.c.id, CLIENT_SECRETS.c.hint)
+        found = [secret_id for secret_id, known in hints if known == hint]
+        if not found:
+            raise problems.NO_SECRET(client=name, hint=quoted(hint))
+        yield self.drop(CLIENT_SECRETS, client=client_id, id=found[0])
+        return [Act(actor, ActName.SECRET_REMOVE, name, f"{hint}…")]
 
-        def change() -> Steps[None]:
-            client_id = yield from self._id_of(name)
-            hints = yield self._of_client(client_id, CLIENT_SECRETS.c.id, CLIENT_SECRETS.c.hint)
-            found = [secret_id for secret_id, known in hints if known == hint]
-            if not found:
-                raise problems.NO_SECRET(client=name, hint=quoted(hint))
-            yield self.drop(CLIENT_SECRETS, client=client_id, id=found[0])
-
-        await self._change(change, Act(actor, ActName.SECRET_REMOVE, name, f"{hint}…"))
-
-    async def add_key(self, name: str, key: ClientKey, actor: Actor) -> None:
+    @_change
+    def add_key(self, name: str, key: ClientKey, actor: Actor) -> Steps[Sequence[Act]]:
         """Add a key; raises `OperatorError` if the client does not exist, or cannot have it."""
+        client_id = yield from self._id_of(name)
+        kids = [kid for (kid,) in (yield self._of_client(client_id, CLIENT_KEYS.c.kid))]
+        if key.kid in kids:
+            raise problems.CLIENT_HAS_KEY(client=name, kid=key.kid)
+        if len(kids) >= MOST_KEYS:
+            raise problems.TOO_MANY_CREDENTIALS(client=name, what="key", most=MOST_KEYS)
+        row = (client_id, key.kid, key.jwk, key.x5t, key.x5t_s256, key.expires_at)
+        yield self.query(insert(CLIENT_KEYS).values(row))
+        return [Act(actor, ActName.KEY_ADD, name, key.listed)]
 
-        def change() -> Steps[None]:
-            client_id = yield from self._id_of(name)
-            kids = [kid for (kid,) in (yield self._of_client(client_id, CLIENT_KEYS.c.kid))]
-            if key.kid in kids:
-                raise problems.CLIENT_HAS_KEY(client=name, kid=key.kid)
-            if len(kids) >= MOST_KEYS:
-                raise problems.TOO_MANY_CREDENTIALS(client=name, what="key", most=MOST_KEYS)
-            row = (client_id, key.kid, key.jwk, key.x5t, key.x5t_s256, key.expires_at)
-            yield self.query(insert(CLIENT_KEYS).values(row))
-
-        await self._change(change, Act(actor, ActName.KEY_ADD, name, key.listed))
-
-    async def remove_key(self, name: str, kid: str, actor: Actor) -> None:
+    @_change
+    def remove_key(self, name: str, kid: str, actor: Actor) -> Steps[Sequence[Act]]:
         """Remove a key; raises `OperatorError` if the client does not have it."""
-
-        def change() -> Steps[None]:
-            client_id = yield from self._id_of(name)
-            if (kid,) not in (yield self._of_client(client_id, CLIENT_KEYS.c.kid)):
-                raise problems.NO_KEY(client=name, kid=quoted(kid))
-            yield self.drop(CLIENT_KEYS, client=client_id, kid=kid)
-
-        await self._change(change, Act(actor, ActName.KEY_REMOVE, name, kid))
+        client_id = yield from self._id_of(name)
+        if (kid,) not in (yield self._of_client(client_id, CLIENT_KEYS.c.kid)):
+            raise problems.NO_KEY(client=name, kid=quoted(kid))
+        yield self.drop(CLIENT_KEYS, client=client_id, kid=kid)
+        return [Act(actor, ActName.KEY_REMOVE, name, kid)]
 
     async def use_assertion(self, client_id: str, jti: str, expires_at: int) -> bool:
         """Add a used assertion, until its end in epoch seconds; False if it was used before.
@@ -290,48 +301,42 @@ class ControlStore:
             return False
         return True
 
-    async def change_client(self, changed: Callable[[Client], Client], act: Act) -> None:
+    @_change
+    def change_client(self, changed: Callable[[Client], Client], act: Act) -> Steps[Sequence[Act]]:
         """Change the client that is the target of an act.
 
         `changed` returns the client as it shall be, from one without its secrets and keys. Raises
         `OperatorError` if there is none with this name, or if one of its new roles does not exist.
         """
+        former = _client((yield from self._row_of(act.target)), {}, {})
+        client = changed(former)
+        yield from self._check_roles((client.roles or frozenset()) - (former.roles or set()))
+        yield self.query(
+            update(CLIENTS)
+            .where(CLIENTS.c.id == client.id)
+            .values(**_terms(client), state=client.state, not_before=client.not_before)
+        )
+        return [act]
 
-        def change() -> Steps[None]:
-            former = _client((yield from self._row_of(act.target)), {}, {})
-            client = changed(former)
-            yield from self._check_roles((client.roles or frozenset()) - (former.roles or set()))
-            yield self.query(
-                update(CLIENTS)
-                .where(CLIENTS.c.id == client.id)
-                .values(**_terms(client), state=client.state, not_before=client.not_before)
-            )
-
-        await self._change(change, act)
-
-    async def remove_client(self, name: str, actor: Actor) -> None:
+    @_change
+    def remove_client(self, name: str, actor: Actor) -> Steps[Sequence[Act]]:
         """Remove a client with its secrets and keys; raises `OperatorError` if there is none."""
+        client_id = yield from self._id_of(name)
+        for table in (CLIENT_SECRETS, CLIENT_KEYS):
+            yield self.drop(table, client=client_id)
+        yield self.drop(CLIENTS, id=client_id)
+        return [Act(actor, ActName.CLIENT_REMOVE, name)]
 
-        def change() -> Steps[None]:
-            client_id = yield from self._id_of(name)
-            for table in (CLIENT_SECRETS, CLIENT_KEYS):
-                yield self.drop(table, client=client_id)
-            yield self.drop(CLIENTS, id=client_id)
-
-        await self._change(change, Act(actor, ActName.CLIENT_REMOVE, name))
-
-    async def revoke(self, jti: str, expires_at: int, party: str, actor: Actor) -> None:
+    @_change
+    def revoke(self, jti: str, expires_at: int, party: str, actor: Actor) -> Steps[Sequence[Act]]:
         """Add a token to those that are revoked, until its end in epoch seconds.
 
         `party` is whom it was given to.
         """
-
-        def change() -> Steps[None]:
-            yield self.query(delete(REVOKED).where(REVOKED.c.expires_at < int(time.time())))
-            if not (yield self.query(select(REVOKED.c.jti).where(REVOKED.c.jti == jti))):
-                yield self.query(insert(REVOKED).values((jti, expires_at)))
-
-        await self._change(change, Act(actor, ActName.TOKEN_REVOKE, jti, party))
+        yield self.query(delete(REVOKED).where(REVOKED.c.expires_at < int(time.time())))
+        if not (yield self.query(select(REVOKED.c.jti).where(REVOKED.c.jti == jti))):
+            yield self.query(insert(REVOKED).values((jti, expires_at)))
+        return [Act(actor, ActName.TOKEN_REVOKE, jti, party)]
 
     async def record(self, acts: Sequence[Act]) -> None:
         """Add acts that change nothing to the audit log."""
@@ -357,54 +362,48 @@ class ControlStore:
         """All outside issuers by name."""
         return _issuers(await self.fetch(_by_name(ISSUERS)))
 
-    async def add_issuer(self, issuer: Issuer, actor: Actor) -> None:
+    @_change
+    def add_issuer(self, issuer: Issuer, actor: Actor) -> Steps[Sequence[Act]]:
         """Add an outside issuer.
 
         Raises `OperatorError` if its name or URL is taken, or if one of its roles does not exist.
         """
-
-        def change() -> Steps[None]:
-            for each in _issuers((yield self.query(_by_name(ISSUERS)))):
-                if each.name == issuer.name or each.url == issuer.url:
-                    raise problems.ISSUER_EXISTS(name=each.name, url=each.url)
-            yield from self._check_roles(
-                [name for names in issuer.terms.roles.values() for name in names]
-            )
-            row = (issuer.name, issuer.url, _document(issuer.terms))
-            yield self.query(insert(ISSUERS).values(row))
-
+        for each in _issuers((yield self.query(_by_name(ISSUERS)))):
+            if each.name == issuer.name or each.url == issuer.url:
+                raise problems.ISSUER_EXISTS(name=each.name, url=each.url)
+        yield from self._check_roles(
+            [name for names in issuer.terms.roles.values() for name in names]
+        )
+        row = (issuer.name, issuer.url, _document(issuer.terms))
+        yield self.query(insert(ISSUERS).values(row))
         detail = " ".join([issuer.url, *issuer.terms.listed])
-        await self._change(change, Act(actor, ActName.ISSUER_ADD, issuer.name, detail))
+        return [Act(actor, ActName.ISSUER_ADD, issuer.name, detail)]
 
-    async def refresh_issuer(self, name: str, actor: Actor) -> None:
+    @_change
+    def refresh_issuer(self, name: str, actor: Actor) -> Steps[Sequence[Act]]:
         """Let each process fetch the keys of an issuer; raises `OperatorError` if there is none."""
+        terms = (yield from self._issuer_named(name)).terms
+        refreshed = msgspec.structs.replace(terms, refreshed=terms.refreshed + 1)
+        yield self.query(
+            update(ISSUERS).where(ISSUERS.c.name == name).values(document=_document(refreshed))
+        )
+        return [Act(actor, ActName.ISSUER_REFRESH, name)]
 
-        def change() -> Steps[None]:
-            terms = (yield from self._issuer_named(name)).terms
-            refreshed = msgspec.structs.replace(terms, refreshed=terms.refreshed + 1)
-            yield self.query(
-                update(ISSUERS).where(ISSUERS.c.name == name).values(document=_document(refreshed))
-            )
-
-        await self._change(change, Act(actor, ActName.ISSUER_REFRESH, name))
-
-    async def remove_issuer(self, name: str, actor: Actor) -> None:
+    @_change
+    def remove_issuer(self, name: str, actor: Actor) -> Steps[Sequence[Act]]:
         """Remove an outside issuer, and end the sessions of its users.
 
         Raises `OperatorError` if there is none.
         """
         begin = f"{name}:"
-
-        def change() -> Steps[None]:
-            yield from self._issuer_named(name)
-            yield self.drop(ISSUERS, name=name)
-            for table in feature_tables():
-                if USER in table.info:
-                    user = table.c[table.info[USER]]
-                    is_of_issuer = func.substr(user, 1, len(begin)) == begin
-                    yield self.query(delete(table).where(is_of_issuer))
-
-        await self._change(change, Act(actor, ActName.ISSUER_REMOVE, name))
+        yield from self._issuer_named(name)
+        yield self.drop(ISSUERS, name=name)
+        for table in feature_tables():
+            if USER in table.info:
+                user = table.c[table.info[USER]]
+                is_of_issuer = func.substr(user, 1, len(begin)) == begin
+                yield self.query(delete(table).where(is_of_issuer))
+        return [Act(actor, ActName.ISSUER_REMOVE, name)]
 
     def _issuer_named(self, name: str) -> Steps[Issuer]:
         for each in _issuers((yield self.query(_by_name(ISSUERS)))):
@@ -437,22 +436,95 @@ class ControlStore:
         row = (client_id, secret.id, secret.digest, secret.hint, now, secret.expires_at)
         return self.query(insert(CLIENT_SECRETS).values((*row, 0)))
 
-    async def _change(self, change: Callable[[], Steps[None]], *acts: Act) -> None:
-        """Make a change in a transaction of its own, which raises the version and has its acts."""
-
-        def work() -> Steps[None]:
-            yield self.query(update(CONTROL).values(version=CONTROL.c.version + 1))
-            yield from change()
-            yield from self.log(acts)
-
-        await self.transact(work, alone=True)
-
     def log(self, acts: Iterable[Act]) -> Steps[None]:
         """Add acts to the audit log; the transaction has the lock of the row of `control`."""
         last = _number((yield self.query(_LAST_AUDITED)))
         at = instant(datetime.now(UTC))
         add = prepare_insert(AUDIT, [each.name for each in AUDIT.columns], self._dialect)
         yield add.many([(number, at, *each.recorded) for number, each in enumerate(acts, last + 1)])
+
+
+class ControlWatch:
+    """Reads the control tables again when their version has changed; a `Registry`.
+
+    Reads follow one after another, and concurrent callers share one that begins after their call.
+    """
+
+    def __init__(self, control: ControlStore, clock: Clock = time.monotonic) -> None:
+        self._control = control
+        self._clock = clock
+        self.known: RegistrySnapshot | None = None
+        """The result of the last read; None before the first, or if it is stale."""
+        self.revoked: frozenset[str] = frozenset()
+        """The ids (`jti`) of revoked tokens by the last read that succeeded, however old."""
+        self._read_at = clock()
+        self._is_silent = False
+        self._reading = asyncio.Lock()
+        self._begun = self._succeeded = 0
+        """The numbers of the last read that began, and of the last one that succeeded."""
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last read that succeeded, or since the start."""
+        return self._clock() - self._read_at
+
+    async def refresh(self) -> RegistrySnapshot:
+        """The current state; raises `Refusal` (503) if the database does not answer in time.
+
+        After a read that failed only after a second, it raises at once until a poll succeeds.
+        """
+        if self._is_silent:
+            raise refusal_rows.UNANSWERED()
+        return await self._read_in_time()
+
+    async def revoke(self, jti: str, expires_at: int, party: str, actor: Actor) -> None:
+        """Revoke a token, which this process then refuses at once, and others within a second."""
+        await self._control.revoke(jti, expires_at, party, actor)
+        await self.refresh()
+
+    async def use_assertion(self, client_id: str, jti: str, expires_at: int) -> bool:
+        """Whether a client uses an assertion for the first time, in any process."""
+        return await self._control.use_assertion(client_id, jti, expires_at)
+
+    async def poll(self) -> None:
+        """Read once; raises `Refusal`."""
+        try:
+            await self._read_in_time()
+        except Refusal:
+            # the first read that fails is logged where it fails
+            if not IS_REPEATED.get():
+                _log.warning("clients cannot be read from the database")
+            raise
+        finally:
+            if self.age > STALE_SECONDS:
+                self.known = None
+        if IS_REPEATED.get():
+            _log.warning("clients can be read from the database again")
+
+    async def _read_in_time(self) -> RegistrySnapshot:
+        began, asked = self._clock(), self._begun
+        try:
+            async with asyncio.timeout(READ_SECONDS), self._reading:
+                known = self.known
+                # another caller may have read in the meantime
+                return known if known and self._succeeded > asked else await self._read()
+        except TimeoutError:
+            self._is_silent = True
+            raise refusal_rows.UNANSWERED() from None
+        except Refusal:
+            # each request may ask a database that refuses quickly
+            self._is_silent = self._clock() - began > QUICK_SECONDS
+            raise
+
+    async def _read(self) -> RegistrySnapshot:
+        self._begun += 1
+        known = self.known
+        if known is None or known.version != await self._control.version():
+            known = await self._control.load()
+        self.known, self.revoked = known, known.revoked
+        self._read_at, self._succeeded = self._clock(), self._begun
+        self._is_silent = False
+        return known
 
 
 def names_of(stored: str) -> frozenset[str] | None:

@@ -67,10 +67,10 @@ class FairSemaphore:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.cancelled():
-                self._leave(party, turn)
-            else:
+            if not turn.cancelled():
                 self.release(party)
+            elif turn in self._waiting.get(party, ()):
+                self._waiting[party].remove(turn)
             raise
         return party
 
@@ -95,13 +95,6 @@ class FairSemaphore:
     def _grant(self, party: str) -> None:
         self._free -= 1
         self._held[party] = self._held.get(party, 0) + 1
-
-    def _leave(self, party: str, turn: asyncio.Future[None]) -> None:
-        turns = self._waiting.get(party)
-        if turns and turn in turns:
-            turns.remove(turn)
-            if not turns:
-                del self._waiting[party]
 
 
 @dataclass(frozen=True, slots=True)

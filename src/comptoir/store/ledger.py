@@ -19,8 +19,7 @@ from comptoir.errors import refusal_rows
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import ServiceStatements
-from comptoir.store.differences import encode_difference
-from comptoir.store.watermarks import Watermarks
+from comptoir.store.watermarks import Watermark, Watermarks
 
 CREATE, UPDATE, DELETE = "create", "update", "delete"
 """The verbs of the change log."""
@@ -28,10 +27,16 @@ CREATE, UPDATE, DELETE = "create", "update", "delete"
 Identity = tuple[str, tuple[str, ...], KeyValues]
 """An entity set, the properties of its key or of a unique rule, and their values in one record."""
 
+Savepoint = tuple[int, str, int]
+"""The last number and time of a ledger, and how many changes it has."""
+
+Values = Mapping[str, Stored | None]
+"""Values in stored form by their properties; None for those that are not stored."""
+
 _log = logging.getLogger(__name__)
 
 
-class Change(msgspec.Struct, frozen=True):
+class Change(msgspec.Struct, frozen=True, rename="camel"):
     """An entry of the change log. It has the record's key, but none of its values."""
 
     number: int
@@ -77,14 +82,6 @@ def _identities(entity_set: EntitySet) -> Sequence[tuple[tuple[str, ...], tuple[
     return [(names, tuple(entity_type.column_of[name] for name in names)) for names in all_names]
 
 
-class Savepoint(msgspec.Struct, frozen=True):
-    """The state of a ledger before a unit of work."""
-
-    number: int
-    at: str
-    changes: int
-
-
 class Ledger:
     """Numbers the changes of one company within a transaction.
 
@@ -99,7 +96,8 @@ class Ledger:
         self.identity_map = IdentityMap()
         self._exists = bool(rows)
         number, at, incarnation = rows[0] if rows else (0, INSTANT.default, "")
-        self._number, self._at = int(number), str(at)
+        self.number, self.at = int(number), str(at)
+        """The number and the time of the company's last change."""
         self.unchecked_company = Company(company_id, str(incarnation))
         """The company, with a blank incarnation if it does not exist."""
         self._watermarks = watermarks
@@ -129,7 +127,7 @@ class Ledger:
         database lacks a change that this process has acknowledged.
         """
         self._next()
-        number, at = self._number, self._at
+        number, at = self.number, self.at
         change = (self.company_id, number, entity_set.name, str(key), verb, at, by, None, None)
         self._changes.append(change)
         return number, at
@@ -148,39 +146,39 @@ class Ledger:
     ) -> tuple[range, str]:
         """Add an entry for each key, of which there is at least one; returns numbers and time."""
         self._next()
-        numbers = range(self._number, self._number + len(keys))
-        self._number = numbers[-1]
+        numbers = range(self.number, self.number + len(keys))
+        self.number = numbers[-1]
         self._changes += zip(
             repeat(self.company_id),
             numbers,
             repeat(entity_set.name),
             map(str, keys),
             repeat(verb),
-            repeat(self._at),
+            repeat(self.at),
             repeat(by),
             repeat(None),
             repeat(None),
             strict=False,
         )
-        return numbers, self._at
+        return numbers, self.at
 
     def _next(self) -> None:
         self._check_watermark()
-        self._number += 1
+        self.number += 1
         now = instant(datetime.now(UTC))
-        if now >= self._at:
-            self._at = now
+        if now >= self.at:
+            self.at = now
         else:
             self.is_ahead = True
 
     def _check_watermark(self) -> None:
         acknowledged = self._watermarks.number(self.company)
-        if self._number < acknowledged:
+        if self.number < acknowledged:
             _log.error(
                 "the database lacks changes that this service has acknowledged: the company %s is "
                 "at change %d, and change %d was acknowledged. Run `comptoir company renew`.",
                 self.company_id,
-                self._number,
+                self.number,
                 acknowledged,
             )
             raise refusal_rows.LOST_CHANGES(company=self.company_id)
@@ -195,17 +193,7 @@ class Ledger:
     def acknowledge(self) -> None:
         """Raise the watermark after the commit, before any client learns of the changes."""
         if self._changes:
-            self._watermarks.acknowledge(self.unchecked_company, self._number, self._at)
-
-    @property
-    def number(self) -> int:
-        """The number of the company's last change."""
-        return self._number
-
-    @property
-    def at(self) -> str:
-        """The time of the company's last change."""
-        return self._at
+            self._watermarks[self.unchecked_company] = Watermark(self.number, self.at)
 
     @property
     def is_changed(self) -> bool:
@@ -219,13 +207,13 @@ class Ledger:
 
     def savepoint(self) -> Savepoint:
         """The current state, for `roll_back`."""
-        return Savepoint(self._number, self._at, len(self._changes))
+        return self.number, self.at, len(self._changes)
 
     def roll_back(self, savepoint: Savepoint) -> None:
         """Undo the changes of a unit of work."""
-        self._number, self._at = savepoint.number, savepoint.at
-        if len(self._changes) > savepoint.changes:
-            del self._changes[savepoint.changes :]
+        self.number, self.at, changes = savepoint
+        if len(self._changes) > changes:
+            del self._changes[changes:]
             self.identity_map.clear()
 
     def closing(self, statements: ServiceStatements) -> Iterator[Statement]:
@@ -233,4 +221,42 @@ class Ledger:
         if not self._changes:
             return
         yield statements.add_change.many(self._changes)
-        yield statements.store_ledger.query(self.company_id, self._number, self._at)
+        yield statements.store_ledger.query(self.company_id, self.number, self.at)
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(dict[str, tuple[Stored, ...] | None]).decode
+
+
+def encode_difference(
+    entity_type: EntityType, names: Iterable[str], before: Row, after: Row | None
+) -> str:
+    """The difference of two versions of a record in some properties; `after` may not exist.
+
+    It is a JSON object: for each property, its value before and after an update, or the last one of
+    a deleted record. Of a secret and of a stream it only says that they changed.
+    """
+    column_of, rows = entity_type.column_of, (before,) if after is None else (before, after)
+    values: dict[str, list[Stored] | None] = {
+        name: [row[column_of[name]] for row in rows] for name in names
+    }
+    for name in _not_stored(entity_type):
+        if name in values:
+            values[name] = None
+    return _encode(values).decode()
+
+
+def decode_difference(text: str) -> tuple[Values, Values]:
+    """The values before a change, and those after an update."""
+    values = _decode(text)
+    before, after = (
+        {name: None if each is None else each[at] for name, each in values.items()}
+        for at in (0, -1)
+    )
+    return before, after
+
+
+@cache
+def _not_stored(entity_type: EntityType) -> frozenset[str]:
+    """The properties whose values a history does not have."""
+    return frozenset(each.name for each in entity_type.properties if each.secret or each.is_stream)

@@ -1,14 +1,13 @@
 """Refusals that every database raises in the same words."""
 
 import logging
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
-from threading import Lock
 
 from comptoir.edm.model import EntitySet
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import ErrorType, Refusal, RefusalRow
+from comptoir.errors.refusal import Refusal, RefusalRow
 from comptoir.sql.tables import COMPANY_ID
 
 _log = logging.getLogger(__name__)
@@ -24,31 +23,18 @@ def log_database_error(text: str) -> None:
         _log.error("database error: %s", text)
 
 
-class DatabaseErrors:
-    """Counts the errors of the databases of this process by code; any thread may add one."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._counts: Counter[str] = Counter()
-
-    def add(self, error: ErrorType) -> None:
-        """Count an error."""
-        with self._lock:
-            self._counts[error.code] += 1
-
-    def take(self) -> Mapping[str, int]:
-        """The errors since the last call."""
-        with self._lock:
-            counts, self._counts = self._counts, Counter()
-        return counts
+_codes: deque[str] = deque()
 
 
-DATABASE_ERRORS = DatabaseErrors()
+def taken_errors() -> Mapping[str, int]:
+    """The errors of the databases of this process by code, since the last call."""
+    return Counter(_codes.popleft() for _ in range(len(_codes)))
 
 
 def database_failed(row: RefusalRow) -> Refusal:
     """503 for an error of the database; counts it."""
-    DATABASE_ERRORS.add(row.error)
+    # any thread may do this
+    _codes.append(row.error.code)
     return row()
 
 

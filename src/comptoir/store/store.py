@@ -7,7 +7,8 @@ import asyncio
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from contextlib import AbstractAsyncContextManager, aclosing
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -25,7 +26,7 @@ from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import CountPlan, PagePlan, Pipeline, RecordPlan, RelatedPlan, Row, json_of
 from comptoir.plan.write import WritePlan
-from comptoir.sql.prepared import Prepared, Query, Steps
+from comptoir.sql.prepared import Prepared, Query, Statement, Steps
 from comptoir.sql.statements import Statements
 from comptoir.sql.tables import COMPANY_ID, VERSION
 from comptoir.sql.text_index import logged_set
@@ -35,8 +36,8 @@ from comptoir.store.fair_queue import Load
 from comptoir.store.ledger import CREATE, DELETE, Change
 from comptoir.store.refusals import of_write
 from comptoir.store.schema import STATE
-from comptoir.store.text_index import BUSY_PAUSE, TOLERATED_LAG, index_some, index_units
-from comptoir.store.unit import UnitOfWork, Work
+from comptoir.store.text_index import BUSY_PAUSE, TOLERATED_LAG, index_some, outdates_statistics
+from comptoir.store.unit import UnitOfWork, Work, drive
 from comptoir.store.watermarks import Watermark
 from comptoir.store.writer import Writer
 from comptoir.store.writes import Written, write, write_all
@@ -73,9 +74,6 @@ SHARED_SECONDS = 0.02
 Slices = AsyncGenerator[list[Row], None]
 """Rows in slices. The consumer closes the generator, so that its producer ends at once."""
 
-WhileConnected = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
-"""Awaits a read, and cancels it when its client disconnects."""
-
 NoteOutcome = Callable[[str], None]
 """Receives the outcome of a read that a replica may answer, each once for a request."""
 
@@ -84,6 +82,11 @@ async def always_connected(rows: Awaitable[list[Row]]) -> list[Row]:
     """Await a read to its end, whether or not a client is connected."""
     return await rows
 
+
+WHILE_CONNECTED: ContextVar[Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]] = ContextVar(
+    "WHILE_CONNECTED", default=always_connected
+)
+"""Awaits a long read of the current request, and cancels it when its client disconnects."""
 
 SET_COUNTS = 10_000
 """The most sets of companies whose numbers of records are kept."""
@@ -142,21 +145,28 @@ class Renewed(Refusal):
         super().__init__(refusal_rows.RENEWED, {"company": company_id})
 
 
-class Reader(Protocol):
+class Reader(ABC):
     """Runs statements that read. All methods raise `Refusal` (503)."""
 
     scheduler: SliceScheduler
 
+    def require(self, number: int) -> None:  # noqa: B027 - most readers always do
+        """Let later reads include the company's change with this number."""
+
+    @abstractmethod
     async def lookup(self, query: Query) -> list[Row]:
         """All rows of a statement that finds them by a key."""
 
-    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
+    @abstractmethod
+    async def rows(self, query: Query) -> list[Row]:
         """All rows of a statement that returns few."""
 
-    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
+    @abstractmethod
+    async def long_rows(self, query: Query) -> list[Row]:
         """All rows of a statement that may run long."""
 
-    def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+    @abstractmethod
+    def page(self, plan: PagePlan) -> Slices:
         """The rows of a page, in slices; yields to the event loop between them."""
 
 
@@ -178,7 +188,7 @@ class Reads:
     """
 
     def __init__(self, statements: Statements, reader: Reader) -> None:
-        self._statements = statements
+        self.statements = statements
         self._reader = reader
         self._set_counts: dict[tuple[Company, str], tuple[int, int]] = {}
         """The change up to which sets were counted, and the number of their records."""
@@ -186,13 +196,13 @@ class Reads:
     async def record(self, plan: RecordPlan) -> Row | None:
         """One record, None if it does not exist."""
         self._reader.scheduler.note_read_by_key()
-        rows = await self._reader.lookup(self._statements.reads.record(plan))
+        rows = await self._reader.lookup(self.statements.reads.record(plan))
         return rows[0] if rows else None
 
     async def record_json(self, plan: RecordPlan) -> bytes | None:
         """The JSON of one record (see `RecordEncoder`), None if it does not exist."""
         self._reader.scheduler.note_read_by_key()
-        rows = await self._reader.lookup(self._statements.reads.record(plan, json=True))
+        rows = await self._reader.lookup(self.statements.reads.record(plan, json=True))
         if not rows:
             return None
         if encoded := cast("bytes | None", rows[0][0]):
@@ -200,23 +210,23 @@ class Reads:
         row = await self.record(plan)
         return None if row is None else record_encoder(plan.entity_set.type).encode(row)
 
-    def page(self, plan: PagePlan, while_connected: WhileConnected = always_connected) -> Slices:
+    def page(self, plan: PagePlan) -> Slices:
         """The rows of a page, in slices small enough for the event loop."""
         if plan.pipeline.as_json:
-            return self._json(plan, while_connected)
-        return self._page(plan, while_connected)
+            return self._json(plan)
+        return self._page(plan)
 
-    def _page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+    def _page(self, plan: PagePlan) -> Slices:
         if plan.pipeline.is_applied:
-            return self._result(plan, while_connected)
+            return self._result(plan)
         if plan.skip > FEW_SKIPPED:
-            return self._after_skipped(plan, while_connected)
-        return self._reader.page(plan, while_connected)
+            return self._after_skipped(plan)
+        return self._reader.page(plan)
 
-    async def _json(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+    async def _json(self, plan: PagePlan) -> Slices:
         """The rows of a page of JSON. From the first record that lacks it, columns are encoded."""
         left, last = plan.limit, list[Row]()
-        async with aclosing(self._page(plan, while_connected)) as slices:
+        async with aclosing(self._page(plan)) as slices:
             async for rows in slices:
                 if not all(json_of(rows)):
                     break
@@ -227,54 +237,50 @@ class Reads:
         rest = plan.part(plan.keyset_after(*last), left, 0) if last else plan
         rest = rest.read_as()
         encode = record_encoder(plan.pipeline.entity_set.type).encode
-        async with aclosing(self._page(rest, while_connected)) as slices:
+        async with aclosing(self._page(rest)) as slices:
             async for rows in slices:
                 yield cast("list[Row]", [(encode(row),) for row in rows])
 
-    async def _after_skipped(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+    async def _after_skipped(self, plan: PagePlan) -> Slices:
         """The rows of a page, whose skipped rows are read by their keysets alone."""
         skipped = plan.part(plan.keyset, 1, plan.skip - 1).read_as(names=())
-        query = self._statements.reads.page(skipped)
-        last = await self._reader.rows(query, while_connected)
+        query = self.statements.reads.page(skipped)
+        last = await self._reader.rows(query)
         if last:
             rest = plan.part(skipped.keyset_after(last[0]), plan.limit, 0)
-            async with aclosing(self._reader.page(rest, while_connected)) as slices:
+            async with aclosing(self._reader.page(rest)) as slices:
                 async for rows in slices:
                     yield rows
 
-    async def _result(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
+    async def _result(self, plan: PagePlan) -> Slices:
         # all rows at once, because each slice would compute the whole result
-        rows = await self._found(plan, self._statements.reads.page(plan), while_connected)
+        rows = await self._found(plan, self.statements.reads.page(plan))
         async with aclosing(self._reader.scheduler.sliced(rows)) as slices:
             async for some in slices:
                 yield some
 
-    async def count(
-        self, plan: CountPlan, while_connected: WhileConnected = always_connected
-    ) -> int:
+    async def count(self, plan: CountPlan) -> int:
         """The number of records that match, or of rows in a pipeline's result."""
         company = plan.company_of_set
         if company is not None:
-            return await self._set_count(company, plan.pipeline.entity_set, while_connected)
-        rows = await self._found(plan, self._statements.reads.count(plan), while_connected)
+            return await self._set_count(company, plan.pipeline.entity_set)
+        rows = await self._found(plan, self.statements.reads.count(plan))
         return int(rows[0][0])
 
-    async def _set_count(
-        self, company: Company, entity_set: EntitySet, while_connected: WhileConnected
-    ) -> int:
+    async def _set_count(self, company: Company, entity_set: EntitySet) -> int:
         """The number of records of a set: counted once, then by the changes since."""
         key = company, entity_set.name
         since, known = self._set_counts.get(key, (None, 0))
         if since is not None:
-            changed = self._statements.service.added_since
+            changed = self.statements.service.added_since
             query = changed.query(company.id, logged_set(entity_set), since, CREATE, DELETE)
         else:
-            query = self._statements.reads.set_count(company, entity_set)
-        rows = await self._reader.rows(query, while_connected)
+            query = self.statements.reads.set_count(company, entity_set)
+        rows = await self._reader.rows(query)
         if not rows and since is not None:
             # the database was restored, or the change log was trimmed
             self._set_counts.pop(key, None)
-            return await self._set_count(company, entity_set, while_connected)
+            return await self._set_count(company, entity_set)
         if not rows:
             return 0
         number, more = map(int, rows[0])
@@ -283,17 +289,13 @@ class Reads:
         self._set_counts[key] = number, known + more
         return known + more
 
-    async def related(self, plan: RelatedPlan, while_connected: WhileConnected) -> list[Row]:
+    async def related(self, plan: RelatedPlan) -> list[Row]:
         """The related records of many records, ordered by the value that relates them."""
-        return await self._found(plan.page, self._statements.reads.related(plan), while_connected)
+        return await self._found(plan.page, self.statements.reads.related(plan))
 
-    async def related_counts(
-        self, plan: RelatedPlan, while_connected: WhileConnected
-    ) -> dict[Stored, int]:
+    async def related_counts(self, plan: RelatedPlan) -> dict[Stored, int]:
         """The number of related records by the value that relates them; zeros are left out."""
-        rows = await self._found(
-            plan.page, self._statements.reads.related_counts(plan), while_connected
-        )
+        rows = await self._found(plan.page, self.statements.reads.related_counts(plan))
         return {value: int(count) for value, count in rows}
 
     async def position(self, company: Company, at_least: int = 0) -> int:
@@ -302,42 +304,36 @@ class Reads:
         Later reads return this state or a newer one. A replica answers only if it has the change
         with the number `at_least`.
         """
-        rows = await self._rows(self._statements.service.position, company.id)
+        self._reader.require(at_least)
+        rows = await self._rows(self.statements.service.position, company.id)
         # a deleted company stays in the cache a little longer
-        return int(rows[0][0]) if rows else 0
+        number = int(rows[0][0]) if rows else 0
+        # the next statement may reach another replica
+        self._reader.require(number)
+        return number
 
     async def trimmed_after(self, company: Company, number: int) -> int | None:
         """The number of the oldest change if the change after `number` was trimmed, else None."""
-        rows = await self._rows(self._statements.service.changes, company.id, number, 1)
+        rows = await self._rows(self.statements.service.changes, company.id, number, 1)
         return int(rows[0][0]) if rows and int(rows[0][0]) > number + 1 else None
 
     async def changes_of(
-        self,
-        company: Company,
-        entity_set: EntitySet,
-        since: int,
-        until: int,
-        limit: int,
-        while_connected: WhileConnected,
+        self, company: Company, entity_set: EntitySet, since: int, until: int, limit: int
     ) -> list[Change]:
         """The changes of one set after the number `since` and up to `until`, in order."""
-        prepared = self._statements.service.changes_of
+        prepared = self.statements.service.changes_of
         query = prepared.query(company.id, entity_set.name, since, until, limit)
-        rows = await self._reader.rows(query, while_connected)
+        rows = await self._reader.rows(query)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
-    async def rows(
-        self, query: Query, while_connected: WhileConnected = always_connected
-    ) -> list[Row]:
+    async def rows(self, query: Query) -> list[Row]:
         """All rows of a statement that returns few."""
-        return await self._reader.rows(query, while_connected)
+        return await self._reader.rows(query)
 
-    async def _found(
-        self, plan: PagePlan | CountPlan, query: Query, while_connected: WhileConnected
-    ) -> list[Row]:
+    async def _found(self, plan: PagePlan | CountPlan, query: Query) -> list[Row]:
         if not plan.pipeline.searches:
-            return await self._reader.rows(query, while_connected)
-        return await self._reader.long_rows(query, while_connected)
+            return await self._reader.rows(query)
+        return await self._reader.long_rows(query)
 
     async def _rows(self, prepared: Prepared, *values: Stored) -> list[Row]:
         return await self._reader.lookup(prepared.query(*values))
@@ -357,18 +353,22 @@ class Store(Reads, ABC):
     """Reads records, and writes them by units of work. Use it within one running event loop."""
 
     def __init__(
-        self, statements: Statements, reader: Reader, writer: Writer, control: ControlStore
+        self,
+        statements: Statements,
+        reader: Reader,
+        writer: Writer,
+        read_control: Callable[[Query], Awaitable[list[Row]]],
     ) -> None:
+        """`read_control` runs statements over the control tables, which clients do not delay."""
         super().__init__(statements, reader)
         self._writer = writer
         self._companies: dict[str, tuple[Company, float]] = {}
         self._indexed: dict[str, int] = {}
         """The change up to which all sets of a company were found indexed."""
-        self.statements = statements
         self.condition = writer.condition
         self.watermarks = writer.watermarks
         """The last change of each company that this process has acknowledged."""
-        self.control = control
+        self.control = ControlStore(statements, read_control, writer)
 
     @property
     @abstractmethod
@@ -397,7 +397,7 @@ class Store(Reads, ABC):
         if cached is not None:
             return cached
         until = monotonic() + COMPANY_CACHE_SECONDS
-        rows = await self._rows(self._statements.service.company, company_id)
+        rows = await self._rows(self.statements.service.company, company_id)
         if not rows:
             self.forget(company_id)
             return None
@@ -414,8 +414,8 @@ class Store(Reads, ABC):
 
     async def company_names(self) -> dict[str, str]:
         """The names of all companies by id, in the order of the names and ids."""
-        query = names_query(self._statements)
-        return sorted_names(await self._reader.long_rows(query, always_connected))
+        query = names_query(self.statements)
+        return sorted_names(await self._reader.long_rows(query))
 
     def forget(self, company_id: str) -> None:
         """Look the company up again at its next use."""
@@ -478,21 +478,13 @@ class Store(Reads, ABC):
 
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
         """The changes after the number `since` that are kept, in order, without gaps."""
-        rows = await self._rows(self._statements.service.changes, company.id, since, limit)
+        rows = await self._rows(self.statements.service.changes, company.id, since, limit)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
     async def search_lags(self, company_id: str) -> Mapping[str, int]:
         """The number of changes that the text index of each set with records lacks."""
-        rows = await self._rows(self._statements.index.lags, company_id)
+        rows = await self._rows(self.statements.index.lags, company_id)
         return {str(name): int(lag) for name, lag in rows}
-
-    async def catch_up(self, company: Company, entity_set: EntitySet) -> None:
-        """Bring the text index of a set up to the last change; raises `Refusal` as a write does.
-
-        Searches are exact without it, and a service does the same in the background.
-        """
-        async for _ in self._index(company.id, entity_set):
-            pass
 
     async def index_lagging(self, tolerated: int = TOLERATED_LAG) -> None:
         """Index the sets whose index lacks more changes than are tolerated, one after another.
@@ -503,43 +495,42 @@ class Store(Reads, ABC):
         companies = self.statements.tables.companies.c
         changed = select(companies[COMPANY_ID], companies.change_number)
         query = self.statements.query(changed.where(companies.change_number > tolerated))
-        for company_id, number in [
-            (str(company_id), int(number))
-            for company_id, number in await self._reader.long_rows(query, always_connected)
-        ]:
+        for row in await self._reader.long_rows(query):
+            company_id, number = str(row[0]), int(row[1])
             if 0 <= number - self._indexed.get(company_id, 0) <= tolerated:
                 continue
             lags = await self.search_lags(company_id)
             lagging = [name for name, lag in lags.items() if lag > tolerated]
             if not lagging:
                 self._indexed[company_id] = number
-            for entity_set in self._statements.index.sets:
+            for entity_set in self.statements.index.sets:
                 if entity_set.name in lagging:
-                    await self._index_slowly(company_id, entity_set, number)
+                    await self.index(company_id, entity_set, number)
 
-    async def _index_slowly(self, company_id: str, entity_set: EntitySet, until: int) -> None:
-        # a later look tries again after a refusal
-        with suppress(Refusal):
-            async with aclosing(self._index(company_id, entity_set, until)) as units:
-                async for seconds in units:
-                    await asyncio.sleep(seconds * (BUSY_PAUSE if self._writer.waiting else 1))
+    async def index(self, company_id: str, entity_set: EntitySet, until: int) -> None:
+        """Index a set up to the change with a number, in units between which others write.
 
-    def _index(
-        self, company_id: str, entity_set: EntitySet, until: int | None = None
-    ) -> AsyncGenerator[float, None]:
-        async def unit(expected: int | None) -> tuple[int, int]:
-            work = partial(index_some, entity_set, expected)
+        Ends early if another process indexes the set, and after a refusal: a later look goes on.
+        """
+        progress: int | None = None
+        lag, done = 1, 0
+        while lag > 0:
+            began = monotonic()
+            work = partial(index_some, entity_set, progress)
             # a stop waits for the writer, which ends the unit even if the database hangs
             ended = asyncio.ensure_future(self._writer.submit(company_id, work, alone=True))
             # then nobody else retrieves a refusal, which asyncio would log
             ended.add_done_callback(lambda each: each.cancelled() or each.exception())
-            progress, lag = await asyncio.shield(ended)
+            try:
+                through, left = await asyncio.shield(ended)
+            except Refusal:
+                return
             # writers beside it must not keep it from other sets
-            return progress, lag if until is None else min(lag, until - progress)
-
-        documents = self.statements.tables.search_documents.name
-        refresh = partial(self.refresh_statistics, (documents,))
-        return index_units(unit, refresh, shared=until is not None)
+            progress, lag, done = through, min(left, until - through), done + 1
+            if outdates_statistics(done, is_last=lag <= 0):
+                await self.refresh_statistics((self.statements.tables.search_documents.name,))
+            seconds = monotonic() - began
+            await asyncio.sleep(seconds * (BUSY_PAUSE if self._writer.waiting else 1))
 
     async def write(self, plan: WritePlan) -> Written:
         """Do a write; returns after the commit, raises `Refusal` if it is not done."""
@@ -580,14 +571,13 @@ class Store(Reads, ABC):
 
     async def read(self, unit: Steps[T]) -> T:
         """Run a unit that only reads, by statements that find rows by keys."""
-        try:
-            statement = next(unit)
-            while True:
-                if not isinstance(statement, Query):
-                    raise TypeError("the unit writes")
-                statement = unit.send(await self._reader.lookup(statement))
-        except StopIteration as end:
-            return cast("T", end.value)
+
+        async def run(statement: Statement) -> list[Row]:
+            if not isinstance(statement, Query):
+                raise TypeError("the unit writes")
+            return await self._reader.lookup(statement)
+
+        return await drive(unit, run)
 
     @abstractmethod
     def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
@@ -602,7 +592,7 @@ class Store(Reads, ABC):
     async def check(self) -> None:
         """Raise `Refusal` (503) unless the database answers; note whether its catalog has grown."""
         query = select(STATE.c.value).where(STATE.c.name == "catalog")
-        rows = await self._reader.lookup(self._statements.query(query))
+        rows = await self._reader.lookup(self.statements.query(query))
         self.condition.note_catalog([str(value) for (value,) in rows], self.statements.model.source)
 
     @abstractmethod

@@ -4,11 +4,7 @@ A search is exact whatever the index contains, because the database compares rec
 since they were indexed one by one. Writes do nothing for the index.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from time import monotonic
-
 from comptoir.edm.model import EntitySet
-from comptoir.plan.read import Row
 from comptoir.sql.prepared import Steps
 from comptoir.store.unit import UnitOfWork
 
@@ -29,9 +25,6 @@ BUSY_PAUSE = 9
 
 MANY_UNITS = 16
 """Units of indexing after which the statistics of the index are refreshed the first time."""
-
-IndexSome = Callable[[int | None], Awaitable[tuple[int, int]]]
-"""Runs `index_some` for a set, with the expected progress."""
 
 
 def index_some(
@@ -78,7 +71,10 @@ def index_some(
             texts = yield indexed.texts.query(*window)
         # the text index is fastest with rising numbers
         highest = yield index.last_document.query(company_id, scope)
-        yield from _drop(stale, unit)
+        if stale:
+            dropped = sorted((int(number), str(text)) for number, text in stale)
+            yield from index.documents.drop(dropped)
+            yield index.drop_document.many((company_id, number) for number, _ in dropped)
         documents = [
             (company_id, number, indexed.name, str(key), text)
             for number, (key, text) in enumerate(texts, int(highest[0][0]) + 1)
@@ -90,29 +86,9 @@ def index_some(
     return through, last - through
 
 
-def _drop(stale: Sequence[Row], unit: UnitOfWork) -> Steps[None]:
-    """Drop the documents of records that changed, which have numbers and texts."""
-    index = unit.statements.index
-    if stale:
-        documents = sorted((int(number), str(text)) for number, text in stale)
-        yield from index.documents.drop(documents)
-        yield index.drop_document.many((unit.company_id, number) for number, _ in documents)
+def outdates_statistics(done: int, *, is_last: bool) -> bool:
+    """Whether the planner's statistics of the index are refreshed after so many units.
 
-
-async def index_units(
-    unit: IndexSome, refresh_statistics: Callable[[], Awaitable[None]], *, shared: bool
-) -> AsyncGenerator[float, None]:
-    """Index a set unit by unit until no change is left; yields the seconds that each unit took.
-
-    `shared`: it ends early if another process indexes the set too.
+    A unit looks up the documents that it replaces, slowly by a plan for a small index.
     """
-    progress: int | None = None
-    lag, done = 1, 0
-    while lag > 0:
-        began = monotonic()
-        progress, lag = await unit(progress if shared else None)
-        done += 1
-        # a unit looks up the documents that it replaces, slowly by a plan for a small index
-        if done >= MANY_UNITS and (lag <= 0 or done.bit_count() == 1):
-            await refresh_statistics()
-        yield monotonic() - began
+    return done >= MANY_UNITS and (is_last or done.bit_count() == 1)

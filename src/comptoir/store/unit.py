@@ -4,14 +4,14 @@ Its operations are generators: they yield statements and receive the rows. The w
 database runs them on its connection.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 
-from comptoir.edm.model import Calculated, EntitySet, EntityType, Followed, Reference, Referrer
+from comptoir.edm.model import Calculated, EntitySet, EntityType, Followed, Reference
 from comptoir.edm.numbers import Int32
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import EdmError, Stored
@@ -23,6 +23,7 @@ from comptoir.sql.statements import Statements
 from comptoir.store.ledger import CREATE, DELETE, UPDATE, Ledger
 
 T = TypeVar("T")
+Yielded = TypeVar("Yielded")
 
 MOST_CONTAINED = 5_000
 """The most records that are deleted with the one that contains them."""
@@ -157,7 +158,8 @@ class UnitOfWork:
                 raise refusal_rows.TOO_MANY_CONTAINED(limit=MOST_CONTAINED)
             for referrer in each.type.referrers:
                 if (yield self.statements.writes.used[referrer].query(self.company_id, key)):
-                    raise _in_use(each, key, referrer)
+                    user, name = referrer.entity_set, referrer.property
+                    raise refusal_rows.IN_USE(referrer=user, key=str(key), set=each.name, name=name)
             deleted[each, key] = row
             left += yield from self._contained(each, row)
         rows: dict[EntitySet, list[Row]] = {}
@@ -295,6 +297,18 @@ Work = Callable[[UnitOfWork], Steps[T]]
 """The content of a unit of work: yields statements, and returns its result."""
 
 
+async def drive(
+    unit: Generator[Yielded, list[Row], T], run: Callable[[Yielded], Awaitable[list[Row]]]
+) -> T:
+    """Run what a generator yields, such as statements, send it the rows, and return its result."""
+    try:
+        yielded = next(unit)
+        while True:
+            yielded = unit.send(await run(yielded))
+    except StopIteration as end:
+        return cast("T", end.value)
+
+
 def taken(entity_set: EntitySet, names: Sequence[str], record: Mapping[str, Stored]) -> Refusal:
     """409: another record has the record's values of these properties."""
     entity_type, listed = entity_set.type, ", ".join(names)
@@ -333,13 +347,6 @@ def _not_related(entity_type: EntityType, reference: Reference, value: Stored) -
         table=entity_type.caption,
         value=str(value),
         related=reference.caption,
-    )
-
-
-def _in_use(entity_set: EntitySet, key: Stored, referrer: Referrer) -> Refusal:
-    """400: a record that must not be deleted yet."""
-    return refusal_rows.IN_USE(
-        referrer=referrer.entity_set, key=str(key), set=entity_set.name, name=referrer.property
     )
 
 

@@ -12,11 +12,9 @@ import asyncio
 import fcntl
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -36,8 +34,6 @@ TRIES = 20
 TRY_SECONDS = 0.05
 """Seconds between two attempts."""
 
-T = TypeVar("T")
-
 _log = logging.getLogger(__name__)
 
 
@@ -48,52 +44,28 @@ class Watermark(msgspec.Struct, frozen=True, array_like=True):
     at: str
 
 
-class Watermarks:
+class Watermarks(dict[Company, Watermark]):
     """The watermarks of a process, by company and incarnation.
 
     They are lower bounds, because other processes may have acknowledged later changes. Threads may
     therefore use them without a lock.
     """
 
-    def __init__(self) -> None:
-        self._known: dict[Company, Watermark] = {}
-
     def number(self, company: Company) -> int:
         """The number of a company's watermark, or 0."""
-        known = self._known.get(company)
+        known = self.get(company)
         return 0 if known is None else known.number
-
-    def acknowledge(self, company: Company, number: int, at: str) -> None:
-        """Record a committed change that is about to be acknowledged."""
-        self._known[company] = Watermark(number, at)
 
     def learn(self, watermarks: Mapping[Company, Watermark]) -> None:
         """Raise the watermarks to those of other processes."""
         for company, watermark in watermarks.items():
             if watermark.number > self.number(company):
-                self._known[company] = watermark
-
-    @property
-    def known(self) -> Mapping[Company, Watermark]:
-        """All watermarks."""
-        return self._known.copy()
+                self[company] = watermark
 
 
 _Stored = dict[str, dict[str, Watermark]]
 _decode = msgspec.json.Decoder(_Stored).decode
 _encode = msgspec.json.Encoder(order="sorted").encode
-
-
-async def retry_while_locked(work: Callable[[], T]) -> T:
-    """Run `work` in a thread, again for up to a second while another process locks the file.
-
-    Raises `OSError` if the file cannot be used, `BlockingIOError` if it stays locked.
-    """
-    for _ in range(TRIES):
-        with suppress(BlockingIOError):
-            return await asyncio.to_thread(work)
-        await asyncio.sleep(TRY_SECONDS)
-    return await asyncio.to_thread(work)
 
 
 class WatermarkFile:
@@ -131,12 +103,8 @@ class WatermarkFile:
             stored: Mapping[Company, Watermark] = {}
             with suppress(OperatorError):
                 stored = self.read()
-            merged = dict(stored)
-            merged |= {
-                company: watermark
-                for company, watermark in watermarks.items()
-                if company not in merged or watermark.number > merged[company].number
-            }
+            merged = Watermarks(stored)
+            merged.learn(watermarks)
             if merged != stored:
                 self._replace(merged)
         return merged
@@ -176,25 +144,30 @@ class WatermarkSaver:
 
     async def save(self) -> None:
         """Save what was not saved yet."""
-        known = self._watermarks.known
+        known = self._watermarks.copy()
         if known.items() <= self._saved.items():
             return
         try:
-            self._saved = await retry_while_locked(partial(self._file.merge, known))
-        except OSError as error:
+            self._saved = await self._merged(known)
+        except BlockingIOError:
             # another process that locks the file needs no warning
-            if not isinstance(error, BlockingIOError):
-                self._warn(error)
+            return
+        except OSError as error:
+            if not self._has_failed:
+                self._has_failed = True
+                _log.warning(
+                    "%s cannot be written: %s. A start will not notice a database that was "
+                    "restored from a backup.",
+                    self._file.path,
+                    error.strerror,
+                )
         else:
             self._watermarks.learn(self._saved)
 
-    def _warn(self, error: OSError) -> None:
-        """Log once that the file cannot be written; requests do not fail."""
-        if not self._has_failed:
-            self._has_failed = True
-            _log.warning(
-                "%s cannot be written: %s. A start will not notice a database that was restored "
-                "from a backup.",
-                self._file.path,
-                error.strerror,
-            )
+    async def _merged(self, known: Mapping[Company, Watermark]) -> Mapping[Company, Watermark]:
+        """Merge into the file, again for up to a second while another process locks it."""
+        for _ in range(TRIES):
+            with suppress(BlockingIOError):
+                return await asyncio.to_thread(self._file.merge, known)
+            await asyncio.sleep(TRY_SECONDS)
+        return await asyncio.to_thread(self._file.merge, known)

@@ -14,6 +14,8 @@ from pathlib import Path
 from time import monotonic, time
 from typing import TypeVar, cast
 
+import msgspec
+
 from comptoir.config import Settings
 from comptoir.edm.times import instant
 from comptoir.errors import refusal_rows as rows
@@ -49,32 +51,21 @@ LATER_CATALOG = (
 _log = logging.getLogger(__name__)
 
 
-class Job:
+class Job(msgspec.Struct, eq=False):
     """A queued unit of work with its outcome, and the future that its caller awaits.
 
     A job that is `alone` has a transaction to itself. `plans` are the writes that it consists of,
     if any, so that a writer may prefetch for many jobs at once.
     """
 
-    __slots__ = ("alone", "company_id", "error", "future", "is_done", "plans", "result", "work")
-
-    def __init__(
-        self,
-        company_id: str,
-        work: Work[object],
-        future: asyncio.Future[None],
-        *,
-        alone: bool,
-        plans: Sequence[WritePlan],
-    ) -> None:
-        self.company_id = company_id
-        self.work = work
-        self.future = future
-        self.alone = alone
-        self.plans = plans
-        self.result: object = None
-        self.error: BaseException | None = None
-        self.is_done = False
+    company_id: str
+    work: Work[object]
+    future: asyncio.Future[None]
+    alone: bool
+    plans: Sequence[WritePlan]
+    result: object = None
+    error: BaseException | None = None
+    is_done: bool = False
 
 
 class Writer(ABC):
@@ -128,7 +119,7 @@ class Writer(ABC):
         if self._waiting[is_control] >= self._most_waiting:
             waiting = self._waiting[is_control]
             raise rows.WRITES_WAITING(waiting=waiting, actual=waiting + 1, limit=self._most_waiting)
-        job = Job(company_id, work, self._loop.create_future(), alone=alone, plans=plans)
+        job = Job(company_id, work, self._loop.create_future(), alone, plans)
         self._waiting[is_control] += 1
         self._enqueue(job)
         try:

@@ -17,7 +17,6 @@ from comptoir.store.fair_queue import CLIENT
 from comptoir.store.sqlite import reader as sqlite_reader
 from comptoir.store.sqlite.connection import Connection, connect
 from comptoir.store.sqlite.reader import Scans, SqliteReader
-from comptoir.store.store import always_connected
 from support.event_loop import in_event_loop
 
 ENDLESS = Query(
@@ -104,7 +103,7 @@ def begun_in_event_loop(path: Path, queries: Sequence[Query]) -> list[str]:
     async def read() -> None:
         async with opened_reader(path, begun) as reader:
             for query in queries:
-                assert len(await reader.rows(query, always_connected)) == 1
+                assert len(await reader.rows(query)) == 1
 
     asyncio.run(read())
     return [text for text in begun if "SELECT" in text]
@@ -155,11 +154,11 @@ def test_statements_of_one_client_are_stopped_in_different_iterations(tmp_path: 
     async def read(reader: SqliteReader, party: str, number: int) -> None:
         CLIENT.set(party)
         shape = Query(MANY_STEPS.text.replace("300000", f"{300_000 + number}"), ())
-        await reader.rows(shape, always_connected)
+        await reader.rows(shape)
 
     async def short(reader: SqliteReader) -> None:
         CLIENT.set("another")
-        await reader.rows(SHORT, always_connected)
+        await reader.rows(SHORT)
 
     async def run() -> None:
         async with opened_reader(tmp_path / "file", begun) as reader:

@@ -18,7 +18,6 @@ from comptoir.plan.read import Bounds, Order, OrderKey, PagePlan, default_order,
 from comptoir.request.headers import Headers, access, check_isolation, check_versions
 from comptoir.response.response import Response, Root
 from comptoir.service import Request
-from comptoir.store.store import always_connected
 
 F = TypeVar("F")
 
@@ -139,7 +138,6 @@ class Backend:
             headers=place.headers,
             principal=principal,
             read_body=read_body,
-            while_connected=always_connected,
             access=access(place.headers),
         )
         async with asyncio.timeout(self.settings.request_seconds):

@@ -28,8 +28,7 @@ from comptoir.service import Request, Service
 from comptoir.service.context import FORMAT_OPTIONS, allow_options
 from comptoir.sql.prepared import constant
 from comptoir.sql.tables import COMPANY_ID
-from comptoir.store.differences import Values, decode_difference
-from comptoir.store.ledger import UPDATE, Change
+from comptoir.store.ledger import UPDATE, Change, Values, decode_difference
 from comptoir.store.store import SLICE, SLICE_CHARACTERS, Reads, Store
 
 NAME = "changes"
@@ -160,7 +159,7 @@ class ChangesResource:
             # one more shows whether there is a next page
             limit = min(SLICE, size - len(page.items)) + 1
             query = self._store.statements.query(_entries(self._changes, scope, page.next, limit))
-            found = [Entry(*row) for row in await reads.rows(query, request.while_connected)]  # type: ignore[arg-type]
+            found = [Entry(*row) for row in await reads.rows(query)]  # type: ignore[arg-type]
             is_kept = found or not await reads.trimmed_after(scope.company, max(start - 1, 0))
             if not found and is_kept and scope.record is not None:
                 entity_set, key = scope.record

@@ -43,7 +43,7 @@ from comptoir.outgoing import (
 from comptoir.profiles.record import Hooks
 from comptoir.store.jobs import cancel_and_wait
 from comptoir.store.refusals import IS_REPEATED
-from comptoir.store.store import Store, always_connected
+from comptoir.store.store import Store
 
 LOOK_SECONDS = 1.0
 """Seconds between two looks for changes to deliver."""
@@ -272,7 +272,7 @@ class Sender:
                 return last
             since = last.until
         entity_set = self.model.by_name[subscription.sets]
-        found = await self.store.changes_of(company, entity_set, since, number, 1, always_connected)
+        found = await self.store.changes_of(company, entity_set, since, number, 1)
         if not found:
             return _Scan(lane.cursor, number, None)
         # the change was made after the last look, and the profile's clock is not moved back
@@ -412,9 +412,7 @@ class Sender:
     ) -> int:
         """Fold the changes after a cursor; returns the number up to which they are folded."""
         for _ in range(MOST_READS):
-            changes = await self.store.changes_of(
-                company, entity_set, since, until, READ_CHANGES, always_connected
-            )
+            changes = await self.store.changes_of(company, entity_set, since, until, READ_CHANGES)
             fold.add(changes)
             # a read of SQLite may not yield to the event loop
             await asyncio.sleep(0)

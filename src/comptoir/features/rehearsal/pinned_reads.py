@@ -14,13 +14,13 @@ from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import Statements
 from comptoir.store.store import (
+    WHILE_CONNECTED,
     Reader,
     Reads,
     Slices,
     SliceScheduler,
     SnapshotConnection,
     Store,
-    WhileConnected,
 )
 
 MOST_SECONDS = 60.0
@@ -64,16 +64,16 @@ class PinnedView(Reader):
             return await self.connection.fetch(query)
 
     @override
-    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
-        return await while_connected(self.lookup(query))
+    async def rows(self, query: Query) -> list[Row]:
+        return await WHILE_CONNECTED.get()(self.lookup(query))
 
     @override
-    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
-        return await self.rows(query, while_connected)
+    async def long_rows(self, query: Query) -> list[Row]:
+        return await self.rows(query)
 
     @override
-    async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
-        rows = await self.rows(self.statements.reads.page(plan), while_connected)
+    async def page(self, plan: PagePlan) -> Slices:
+        rows = await self.rows(self.statements.reads.page(plan))
         async with aclosing(self.scheduler.sliced(rows)) as slices:
             async for some in slices:
                 yield some

@@ -3,7 +3,6 @@
 import re
 import ssl
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import asyncpg
 
@@ -33,26 +32,24 @@ _Meaning = tuple[RefusalRow, OperatorRow]
 
 _LOST = (rows.CONNECTION_LOST, problems.SERVER_LOST)
 
-_TABLE: Mapping[str, _Meaning] = MappingProxyType(
-    {
-        "08 57P01 57P02 57P05": _LOST,
-        "28000 28P01": (rows.REJECTED_USER, problems.SERVER_USER),
-        "08P01": (rows.MISCONFIGURED, problems.SERVER_PROTOCOL),
-        "3D000": (rows.NO_DATABASE, problems.SERVER_DATABASE),
-        "42704": (rows.MISCONFIGURED, problems.SERVER_PARAMETER),
-        "57P03": (rows.STARTING, problems.SERVER_STARTING),
-        "42501": (rows.NO_PRIVILEGES, problems.SERVER_PRIVILEGES),
-        "42P01 42703 42883": (rows.NO_TABLES, problems.SERVER_TABLES),
-        "3F000": (rows.NO_SCHEMA, problems.SERVER_SCHEMA),
-        "53300": (rows.TOO_MANY_CONNECTIONS, problems.SERVER_CONNECTIONS),
-        "53 53200": (rows.SHORT_OF_MEMORY, problems.SERVER_MEMORY),
-        "53100": (rows.DISK_FULL_OF_SERVER, problems.SERVER_DISK),
-        "25006": (rows.STANDBY, problems.SERVER_STANDBY),
-        "55P03": (rows.LOCK_TIMEOUT, problems.SERVER_LOCK),
-        "40001 40P01": (rows.CONFLICT, problems.SERVER_CONFLICT),
-        "57014": (rows.QUERY_STOPPED, problems.SERVER_LOAD),
-    }
-)
+_MEANINGS: Mapping[str, _Meaning] = {
+    "08 57P01 57P02 57P05": _LOST,
+    "28000 28P01": (rows.REJECTED_USER, problems.SERVER_USER),
+    "08P01": (rows.MISCONFIGURED, problems.SERVER_PROTOCOL),
+    "3D000": (rows.NO_DATABASE, problems.SERVER_DATABASE),
+    "42704": (rows.MISCONFIGURED, problems.SERVER_PARAMETER),
+    "57P03": (rows.STARTING, problems.SERVER_STARTING),
+    "42501": (rows.NO_PRIVILEGES, problems.SERVER_PRIVILEGES),
+    "42P01 42703 42883": (rows.NO_TABLES, problems.SERVER_TABLES),
+    "3F000": (rows.NO_SCHEMA, problems.SERVER_SCHEMA),
+    "53300": (rows.TOO_MANY_CONNECTIONS, problems.SERVER_CONNECTIONS),
+    "53 53200": (rows.SHORT_OF_MEMORY, problems.SERVER_MEMORY),
+    "53100": (rows.DISK_FULL_OF_SERVER, problems.SERVER_DISK),
+    "25006": (rows.STANDBY, problems.SERVER_STANDBY),
+    "55P03": (rows.LOCK_TIMEOUT, problems.SERVER_LOCK),
+    "40001 40P01": (rows.CONFLICT, problems.SERVER_CONFLICT),
+    "57014": (rows.QUERY_STOPPED, problems.SERVER_LOAD),
+}
 """The meanings of SQLSTATEs, and of the classes of others."""
 
 _TEMPORARY = (
@@ -64,11 +61,8 @@ _TEMPORARY = (
 )
 """What may end by itself."""
 
-_BY_STATE: Mapping[str, _Meaning] = MappingProxyType(
-    {state: meaning for states, meaning in _TABLE.items() for state in states.split()}
-)
+_BY_STATE = {state: meaning for states, meaning in _MEANINGS.items() for state in states.split()}
 
-_TOO_COMPLEX = ("54000", "54001", "54011", "54023")
 _BREAKS = (
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
@@ -76,10 +70,13 @@ _BREAKS = (
     BrokenPipeError,
     ConnectionAbortedError,
 )
-_NOT_COMPUTED: Mapping[str, RefusalRow] = MappingProxyType(
-    {"22003": rows.NUMBER_TOO_LARGE, "22012": rows.DIVISION_BY_ZERO}
-)
-_INVALID_TEXT = ("22021", "22P05")
+_OF_REQUEST: Mapping[str, RefusalRow] = {
+    "22003": rows.NUMBER_TOO_LARGE,
+    "22012": rows.DIVISION_BY_ZERO,
+    **dict.fromkeys(("54000", "54001", "54011", "54023"), rows.TOO_COMPLEX),
+    **dict.fromkeys(("22021", "22P05"), rows.INVALID_TEXT),
+}
+"""The SQLSTATEs of errors that a request causes."""
 
 _UNIQUE = re.compile(r"\b((?:pk|ux)_\w+?)(?:_\d{6,})?\b")
 """The name of a unique constraint or index; on a shard, Citus appends a number to it."""
@@ -146,13 +143,8 @@ def _request_refusal(error: DriverError) -> Refusal | None:
     state = _state(error)
     if isinstance(error, asyncpg.PostgresError) and state == NOT_COMPUTED:
         return not_computed(str(error.args[0]), error.detail or "")
-    if state in _NOT_COMPUTED:
-        return _NOT_COMPUTED[state]()
-    if state in _TOO_COMPLEX:
-        return rows.TOO_COMPLEX()
-    if state in _INVALID_TEXT:
-        return rows.INVALID_TEXT()
-    return None
+    row = _OF_REQUEST.get(state)
+    return None if row is None else row()
 
 
 def _state(error: DriverError) -> str:

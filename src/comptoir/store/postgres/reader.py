@@ -13,6 +13,7 @@ from time import monotonic
 from typing import TypeVar
 
 import asyncpg
+from typing_extensions import override
 
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
@@ -24,13 +25,14 @@ from comptoir.store.fair_queue import FairQueue, Load, half
 from comptoir.store.jobs import cancel_and_wait
 from comptoir.store.postgres.connection import Connection, Pool
 from comptoir.store.postgres.errors import DRIVER_ERRORS, DriverError, is_lost, refusal_of
-from comptoir.store.postgres.session import run_portion, run_query
 from comptoir.store.store import (
     SLICE,
     SLICE_CHARACTERS,
+    WHILE_CONNECTED,
+    Reader,
     Slices,
     SliceScheduler,
-    WhileConnected,
+    characters,
     slice_size,
 )
 
@@ -48,6 +50,9 @@ QUICK_RUNS = 3
 
 _FAILED = -1
 """The number of quick runs after an attempt that was slow."""
+
+FETCH_ROWS = 50
+"""Rows of one fetch by `run_portion`."""
 
 T = TypeVar("T")
 
@@ -134,8 +139,11 @@ class ReadPool(Pool):
         self.slow = SlowReads(FairQueue(max(size // 2, 1), most_slow, slow_seconds))
 
 
-class PoolReader:
-    """Reads on the connections of a pool; `seconds` limits a statement."""
+class PoolReader(Reader):
+    """Reads on the connections of a pool; `seconds` limits a statement.
+
+    A lookup is limited by those of its connection, unless it is given others.
+    """
 
     def __init__(
         self, pool: ReadPool, statements: ReadStatements, scheduler: SliceScheduler, seconds: float
@@ -146,11 +154,8 @@ class PoolReader:
         self.scheduler = scheduler
         self.seconds = seconds
 
+    @override
     async def lookup(self, query: Query, seconds: float | None = None) -> list[Row]:
-        """All rows of a statement that finds them by a key.
-
-        Raises `Refusal`, 503 after `seconds`, or else after those of the connection.
-        """
         try:
             return await self._run(query, seconds)
         except DRIVER_ERRORS as error:
@@ -162,34 +167,29 @@ class PoolReader:
         except DRIVER_ERRORS as error:
             raise self._refusal(error) from error
 
-    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
-        """All rows of a statement that returns few.
-
-        Raises `Refusal` (503) if too many slow reads wait or run, or after the reader's seconds.
-        If the caller is cancelled, so is the read.
-        """
+    @override
+    async def rows(self, query: Query) -> list[Row]:
         if self._slow.has(query):
             found = await self._attempt(query)
-            return found if found is not None else await self.long_rows(query, while_connected)
+            return found if found is not None else await self.long_rows(query)
         work = asyncio.ensure_future(self.lookup(query, self.seconds))
         try:
             await asyncio.wait((work,), timeout=SLOW_SECONDS)
-            return work.result() if work.done() else await while_connected(work)
+            return work.result() if work.done() else await WHILE_CONNECTED.get()(work)
         finally:
             if not work.done():
                 await cancel_and_wait(work)
 
-    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
-        """All rows of a statement that may be slow; raises as `rows` does."""
-
+    @override
+    async def long_rows(self, query: Query) -> list[Row]:
         async def run() -> list[Row]:
             async with self._slow.permit():
                 return await self.lookup(query, self.seconds)
 
-        return await while_connected(run())
+        return await WHILE_CONNECTED.get()(run())
 
-    async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
-        """The rows of a page in slices; the reader yields to the event loop between them."""
+    @override
+    async def page(self, plan: PagePlan) -> Slices:
         most = slice_size(plan.pipeline)
         is_slow, fetched = plan.pipeline.searches, PART_SLICES * most
         while plan.limit > 0:
@@ -205,9 +205,9 @@ class PoolReader:
                 if found is not None:
                     rows, is_last = found, len(found) < part.limit
                 elif is_slow:
-                    rows, is_last = await self._portion(query, while_connected)
+                    rows, is_last = await self._portion(query)
                 else:
-                    rows = await self.rows(query, while_connected)
+                    rows = await self.rows(query)
                     is_last = len(rows) < part.limit
             except Refusal as refusal:
                 if is_slow or refusal.error is not INVALID_URL or part.limit <= SLICE:
@@ -242,9 +242,7 @@ class PoolReader:
         """All rows of a slow statement, without a permit; None if it must wait for one."""
         return await self._slow.attempt(query, partial(self._run, query, ATTEMPT_SECONDS))
 
-    async def _portion(
-        self, query: Query, while_connected: WhileConnected
-    ) -> tuple[list[Row], bool]:
+    async def _portion(self, query: Query) -> tuple[list[Row], bool]:
         """The first rows of a slow statement, and whether they are all rows."""
         is_whole = False
 
@@ -263,7 +261,7 @@ class PoolReader:
                 raise self._refusal(error) from error
             return rows
 
-        return await while_connected(run()), is_whole
+        return await WHILE_CONNECTED.get()(run()), is_whole
 
     def _connection(self) -> AbstractAsyncContextManager[Connection]:
         return self._pool.acquired()
@@ -272,3 +270,46 @@ class PoolReader:
         if isinstance(error, TimeoutError | asyncpg.QueryCanceledError):
             return refusal_rows.QUERY_TOO_LONG(seconds=self.seconds)
         return refusal_of(error)
+
+
+async def run_query(
+    connection: Connection, query: Query, seconds: float | None = None
+) -> list[Row]:
+    """All rows of a statement, which is cancelled after `seconds`."""
+    records = await connection.fetch(query.text, *query.values, timeout=seconds)
+    return list(map(tuple, records))
+
+
+async def roll_back(connection: Connection) -> None:
+    """End a transaction, or terminate the connection if that fails."""
+    if connection.is_closed():
+        return
+    try:
+        await connection.execute("ROLLBACK")
+    except DRIVER_ERRORS:
+        connection.terminate()
+    except asyncio.CancelledError:
+        connection.terminate()
+        raise
+
+
+async def run_portion(
+    connection: Connection, query: Query, most_characters: int, seconds: float
+) -> tuple[list[Row], bool]:
+    """The first rows of a statement, and whether they are all; about `most_characters` of text."""
+    rows: list[Row] = []
+    left = most_characters
+    try:
+        # asyncpg's own transaction remains open when it is cancelled during BEGIN
+        await connection.execute("BEGIN READ ONLY")
+        cursor = await connection.cursor(query.text, *query.values, timeout=seconds)
+        while left > 0:
+            some = await cursor.fetch(FETCH_ROWS, timeout=seconds)
+            if not some:
+                return rows, True
+            fetched: list[Row] = list(map(tuple, some))
+            rows += fetched
+            left -= characters(fetched)
+    finally:
+        await roll_back(connection)
+    return rows, False

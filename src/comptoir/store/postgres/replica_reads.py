@@ -22,7 +22,6 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Prepared, Query
-from comptoir.sql.statements import Statements
 from comptoir.store.postgres.connection import Connection, check_server, connect, connected
 from comptoir.store.postgres.errors import (
     DRIVER_ERRORS,
@@ -32,9 +31,8 @@ from comptoir.store.postgres.errors import (
     is_request_error,
     operator_error_of,
 )
-from comptoir.store.postgres.reader import PoolReader, ReadPool
-from comptoir.store.postgres.session import roll_back, run_query
-from comptoir.store.store import NoteOutcome, Reads, Slices, WhileConnected
+from comptoir.store.postgres.reader import PoolReader, ReadPool, roll_back, run_query
+from comptoir.store.store import NoteOutcome, Reader, Slices
 from comptoir.store.urls import redacted
 
 REACH_SECONDS = 1.0
@@ -56,10 +54,6 @@ _log = logging.getLogger(__name__)
 
 class Unserved(Exception):  # noqa: N818 - the primary serves the read instead
     """The replica does not serve a read: it is `BEHIND`, it `FAILED`, or reads are `PAUSED`."""
-
-    def __init__(self, outcome: str) -> None:
-        super().__init__(outcome)
-        self.outcome = outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +277,7 @@ class ReplicaReader(PoolReader):
         return self._replica.exception_of(error)
 
 
-class FallbackReader:
+class FallbackReader(Reader):
     """Reads on the replica, and after the first read that it does not serve, on the primary.
 
     Each read of the replica checks the company's incarnation. `confirm` checks it on the primary,
@@ -305,27 +299,28 @@ class FallbackReader:
         self._has_served = False
         self.scheduler = primary.scheduler
 
+    @override
     def require(self, number: int) -> None:
-        """Require that later reads include the company's change with this number."""
         self._replica.seen = max(self._replica.seen, number)
 
+    @override
     async def lookup(self, query: Query) -> list[Row]:
-        """All rows of a statement that finds them by a key."""
         return await self._read(lambda reader: reader.lookup(query))
 
-    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
-        """All rows of a statement that returns few."""
-        return await self._read(lambda reader: reader.rows(query, while_connected))
+    @override
+    async def rows(self, query: Query) -> list[Row]:
+        return await self._read(lambda reader: reader.rows(query))
 
-    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
-        """All rows of a statement that may be slow."""
-        return await self._read(lambda reader: reader.long_rows(query, while_connected))
+    @override
+    async def long_rows(self, query: Query) -> list[Row]:
+        return await self._read(lambda reader: reader.long_rows(query))
 
-    async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
-        """The rows of a page in slices; the primary continues where the replica stops."""
+    @override
+    async def page(self, plan: PagePlan) -> Slices:
+        # the primary continues where the replica stops
         if self._uses_replica:
             try:
-                async with aclosing(self._replica.page(plan, while_connected)) as slices:
+                async with aclosing(self._replica.page(plan)) as slices:
                     async for rows in slices:
                         self._note_served()
                         left, last = plan.limit - len(rows), rows[-1]
@@ -335,7 +330,7 @@ class FallbackReader:
                 return
             except Unserved as error:
                 await self._leave_replica(error)
-        async with aclosing(self._primary.page(plan, while_connected)) as slices:
+        async with aclosing(self._primary.page(plan)) as slices:
             async for rows in slices:
                 yield rows
 
@@ -352,26 +347,10 @@ class FallbackReader:
 
     async def _leave_replica(self, error: Unserved) -> None:
         self._uses_replica = False
-        self._note_outcome(error.outcome)
+        self._note_outcome(str(error))
         await self._confirm()
 
     def _note_served(self) -> None:
         if not self._has_served:
             self._has_served = True
             self._note_outcome(SERVED)
-
-
-class ReplicaReads(Reads):
-    """The reads of one request that the replica may serve."""
-
-    def __init__(self, statements: Statements, reader: FallbackReader) -> None:
-        super().__init__(statements, reader)
-        self._fallback = reader
-
-    @override
-    async def position(self, company: Company, at_least: int = 0) -> int:
-        self._fallback.require(at_least)
-        number = await super().position(company)
-        # the next statement may reach another replica
-        self._fallback.require(number)
-        return number

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
+from itertools import count
 from time import time
 
 import asyncpg
@@ -12,36 +13,30 @@ from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
-from comptoir.edm.types import Stored
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import OperatorError, Refusal
+from comptoir.plan.read import Row
 from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
-from comptoir.store.control import READ_SECONDS, ControlStore
-from comptoir.store.postgres.connection import (
-    CLOSING_SECONDS,
-    Connection,
-    Pool,
-    check_ready,
-    connect,
-)
+from comptoir.store.control import READ_SECONDS
+from comptoir.store.postgres.connection import Connection, Pool, check_ready, close, connect
 from comptoir.store.postgres.errors import DRIVER_ERRORS, refusal_of
-from comptoir.store.postgres.reader import PoolReader, ReadPool
+from comptoir.store.postgres.reader import PoolReader, ReadPool, run_query
 from comptoir.store.postgres.replica_reads import (
     REACH_SECONDS,
     FallbackReader,
     Replica,
     ReplicaReader,
-    ReplicaReads,
     System,
     system_of,
 )
-from comptoir.store.postgres.session import postgres_snapshot
 from comptoir.store.postgres.writer import PostgresWriter
 from comptoir.store.refusals import database_failed
 from comptoir.store.schema import SchemaState, check_state
 from comptoir.store.store import (
+    SLICE_CHARACTERS,
+    SLICE_ROWS,
     NoteOutcome,
     Reads,
     Renewed,
@@ -49,6 +44,7 @@ from comptoir.store.store import (
     SnapshotConnection,
     Store,
     StoreLoad,
+    characters,
 )
 from comptoir.store.urls import redacted
 
@@ -77,6 +73,21 @@ READINESS = Query(
 On a cluster of Citus, a failed worker makes only its own companies unavailable. If this statement
 read a company, all hosts would be unready, and a proxy would exclude them all.
 """
+
+FIRST_FETCH, LARGEST_FETCH = 10, 640
+"""Rows of the first fetch of a snapshot, and the most rows of a fetch."""
+
+FEWEST_CHARACTERS, MOST_CHARACTERS = SLICE_CHARACTERS // 16, SLICE_CHARACTERS // 4
+"""Characters that a fetch should return; the next one has more or fewer rows otherwise."""
+
+_BEGIN_SNAPSHOT = (
+    # sent at once, so that a limit of the database does not end the transaction in between
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
+    # the caller may write rows elsewhere between two statements, which takes long
+    "SET LOCAL idle_in_transaction_session_timeout = 0;"
+    # the first statement takes the snapshot
+    "SELECT 1"
+)
 
 _log = logging.getLogger(__name__)
 
@@ -113,7 +124,6 @@ class PostgresStore(Store):
             self._replica = Replica(settings, statements.service.replica_state, self._system)
         self._pool_writer = PostgresWriter(self._writes, settings, statements)
         self._connect_for_long = partial(connecting, command_seconds=LONG_COMMAND_SECONDS)
-        self._statistics = Statistics(self._connect_for_long)
         # a connection of its own, so that reads never delay what is known of clients
         self._control = ReadPool(
             checked, 1, settings.connect_seconds, most_slow=1, slow_seconds=READ_SECONDS
@@ -121,13 +131,8 @@ class PostgresStore(Store):
         control_reader = PoolReader(
             self._control, statements.reads, SliceScheduler(), settings.scan_seconds
         )
-        control = ControlStore(
-            POSTGRESQL.compiler,
-            partial(control_reader.lookup, seconds=READ_SECONDS),
-            self._pool_writer,
-            [each.name for each in model.per_company],
-        )
-        super().__init__(statements, self._pool_reader, self._pool_writer, control)
+        read_control = partial(control_reader.lookup, seconds=READ_SECONDS)
+        super().__init__(statements, self._pool_reader, self._pool_writer, read_control)
 
     @property
     @override
@@ -153,11 +158,24 @@ class PostgresStore(Store):
         reader = FallbackReader(
             replica, primary, partial(self._confirm, company), self._note_outcome
         )
-        return ReplicaReads(self._statements, reader)
+        return Reads(self.statements, reader)
 
     @override
-    def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
-        return postgres_snapshot(self._connect_for_long)
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[SnapshotConnection]:
+        try:
+            connection = await self._connect_for_long()
+        except DRIVER_ERRORS as error:
+            raise refusal_of(error) from error
+        try:
+            try:
+                await connection.execute(_BEGIN_SNAPSHOT)
+            except DRIVER_ERRORS as error:
+                raise refusal_of(error) from error
+            yield _PostgresSnapshot(connection)
+        finally:
+            # this ends the transaction and its cursors
+            await close(connection)
 
     async def _confirm(self, company: Company) -> None:
         """Raise `Renewed` unless the company has the same incarnation on the primary."""
@@ -166,14 +184,26 @@ class PostgresStore(Store):
 
     @override
     async def refresh_statistics(self, tables: Sequence[str]) -> None:
-        await self._statistics.refresh(tables)
+        # a transaction with a conflicting lock analyzes the table too, or is about to change it
+        statement = "ANALYZE (SKIP_LOCKED) " + ", ".join(f'"{each}"' for each in tables)
+        # after a failure, autovacuum refreshes them
+        with suppress(*DRIVER_ERRORS):
+            # a connection of its own, so that no request waits for one
+            connection = await self._connect_for_long()
+            try:
+                # outside a transaction, so that a table is locked only while it is analyzed
+                await connection.execute(statement)
+                await close(connection)
+            finally:
+                connection.terminate()
 
     @override
     async def check(self) -> None:
         (row,) = await self._pool_reader.lookup(READINESS)
         revision, serves, may_read, is_read_only, catalog = row
         try:
-            check_state(SchemaState(_text(revision), _text(serves)), self._name)
+            texts = [str(each) if each else None for each in (revision, serves)]
+            check_state(SchemaState(*texts), self._name)
         except OperatorError as error:
             raise _not_ready(error) from error
         if not may_read:
@@ -193,7 +223,7 @@ class PostgresStore(Store):
 
     @override
     async def close(self) -> None:
-        await asyncio.gather(self._statistics.stop(), self._pool_writer.stop(STOP_SECONDS))
+        await self._pool_writer.stop(STOP_SECONDS)
         await asyncio.gather(*[each.close() for each in self._pools])
 
 
@@ -233,59 +263,46 @@ class _CheckedConnect:
             self._checking = None
 
 
-class Statistics:
-    """Refreshes the planner's statistics of tables.
-
-    Autovacuum does so too, but a minute or more later; until then, plans assume few rows. Each
-    refresh has a connection of its own, so that no request waits for one.
-    """
-
-    def __init__(self, connect: Callable[[], Awaitable[Connection]]) -> None:
-        self._connect = connect
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._is_stopped = False
-
-    async def refresh(self, tables: Sequence[str]) -> None:
-        """Analyze tables; skips locked ones, and ones that the role may not analyze."""
-        if self._is_stopped:
-            return
-        task = asyncio.create_task(self._analyze(tables))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        try:
-            await asyncio.wait((task,))
-            if not task.cancelled():
-                task.result()
-        finally:
-            task.cancel()
-
-    async def stop(self) -> None:
-        """Cancel the refreshes under way."""
-        self._is_stopped = True
-        tasks = list(self._tasks)
-        for each in tasks:
-            each.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _analyze(self, tables: Sequence[str]) -> None:
-        # a transaction with a conflicting lock analyzes the table too, or is about to change it
-        statement = "ANALYZE (SKIP_LOCKED) " + ", ".join(f'"{each}"' for each in tables)
-        # after a failure, autovacuum refreshes them
-        with suppress(*DRIVER_ERRORS):
-            connection = await self._connect()
-            try:
-                # outside a transaction, so that a table is locked only while it is analyzed
-                await connection.execute(statement)
-                await connection.close(timeout=CLOSING_SECONDS)
-            finally:
-                connection.terminate()
-
-
 def _not_ready(error: OperatorError) -> Refusal:
     """503 for an error that the operator must fix; logs it."""
     _log.error("%s", error)
     return database_failed(rows.UNFIT_DATABASE)
 
 
-def _text(value: Stored | None) -> str | None:
-    return None if value is None else str(value)
+class _PostgresSnapshot(SnapshotConnection):
+    """A read-only transaction with the view of the database at its start."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._numbers = count(1)
+
+    @override
+    async def fetch(self, query: Query) -> list[Row]:
+        try:
+            return await run_query(self._connection, query)
+        except DRIVER_ERRORS as error:
+            raise refusal_of(error) from error
+
+    @override
+    async def stream(self, query: Query) -> AsyncGenerator[list[Row], None]:
+        # the planner optimizes a declared cursor for its first rows
+        cursor = f"comptoir_{next(self._numbers)}"
+        await self.fetch(Query(f"DECLARE {cursor} NO SCROLL CURSOR FOR {query.text}", query.values))
+        size = FIRST_FETCH
+        ended = False
+        while not ended:
+            rows: list[Row] = []
+            left = SLICE_CHARACTERS
+            while left > 0 and len(rows) < SLICE_ROWS and not ended:
+                wanted = min(size, SLICE_ROWS - len(rows))
+                some = await self.fetch(Query(f"FETCH {wanted} FROM {cursor}", ()))
+                ended = len(some) < wanted
+                rows += some
+                volume = characters(some)
+                left -= volume
+                if volume > MOST_CHARACTERS:
+                    size = max(size // 2, 1)
+                elif volume < FEWEST_CHARACTERS:
+                    size = min(size * 2, LARGEST_FETCH)
+            if rows:
+                yield rows

@@ -8,6 +8,7 @@ is lost during COMMIT, the change log shows on another connection whether it was
 import asyncio
 import random
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 
 import asyncpg
@@ -16,6 +17,8 @@ from typing_extensions import override
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
+from comptoir.plan.read import Row
+from comptoir.sql.prepared import BulkCopy, BulkQuery, ManyQueries, Statement, Value
 from comptoir.sql.statements import Statements
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.postgres.connection import Connection, Pool
@@ -28,9 +31,9 @@ from comptoir.store.postgres.errors import (
     refusal_of,
     violated_constraint,
 )
-from comptoir.store.postgres.session import DatabaseSession, roll_back
+from comptoir.store.postgres.reader import roll_back, run_query
 from comptoir.store.refusals import duplicate
-from comptoir.store.unit import UnitOfWork
+from comptoir.store.unit import UnitOfWork, drive
 from comptoir.store.writer import NO_COMPANY, Job, Writer
 from comptoir.store.writes import prefetch
 
@@ -39,6 +42,12 @@ ATTEMPTS = 5
 
 JITTER_SECONDS = 0.02
 """The pause before attempt n, counted from 0, is random: up to this times 2ⁿ seconds."""
+
+COPY_ROWS = 10
+"""The fewest rows for which COPY is faster than INSERT."""
+
+ARRAY_ROWS = 50
+"""The fewest rows for which one statement with arrays as parameters is faster."""
 
 _CONFLICTS = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 
@@ -57,6 +66,35 @@ class _NotBegun(Exception):  # noqa: N818 - another connection is tried
     def __init__(self, cause: DriverError) -> None:
         super().__init__()
         self.cause = cause
+
+
+class DatabaseSession:
+    """Runs the statements of a transaction.
+
+    Statements that return no rows are delayed until the next one that does. Consecutive ones with
+    the same text are sent together; their exceptions are raised then.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._delayed: list[tuple[ManyQueries, list[Sequence[Value]]]] = []
+
+    async def run(self, statement: Statement) -> list[Row]:
+        """The rows of a statement, which sees the effects of the previous ones."""
+        if isinstance(statement, ManyQueries):
+            if not self._delayed or self._delayed[-1][0].text != statement.text:
+                self._delayed.append((statement, []))
+            self._delayed[-1][1].extend(statement.rows)
+            return []
+        if self._delayed:
+            await self.flush()
+        return await run_query(self._connection, statement)
+
+    async def flush(self) -> None:
+        """Run the delayed statements in order."""
+        delayed, self._delayed = self._delayed, []
+        for first, rows in delayed:
+            await _run_many(self._connection, first, rows)
 
 
 class PostgresWriter(Writer):
@@ -188,12 +226,12 @@ class PostgresWriter(Writer):
         ledger = await self._open_ledger(session, jobs[0].company_id)
         plans = [plan for job in jobs for plan in job.plans]
         if len(plans) > 1:
-            await session.drive(prefetch(plans, UnitOfWork(self._statements, ledger)))
+            await drive(prefetch(plans, UnitOfWork(self._statements, ledger)), session.run)
         for job in jobs:
             job.error = None
             unit = UnitOfWork(self._statements, ledger)
             try:
-                job.result = await session.drive(job.work(unit))
+                job.result = await drive(job.work(unit), session.run)
             except DRIVER_ERRORS:
                 raise
             except Exception as error:  # noqa: BLE001 - it is the outcome of this unit
@@ -245,3 +283,17 @@ class PostgresWriter(Writer):
             finally:
                 await roll_back(connection)
         return [Change(*row) for row in rows] == [last]  # type: ignore[arg-type]
+
+
+async def _run_many(
+    connection: Connection, statement: ManyQueries, rows: Sequence[Sequence[Value]]
+) -> None:
+    bulk = statement.bulk
+    if isinstance(bulk, BulkCopy) and len(rows) >= COPY_ROWS:
+        await connection.copy_records_to_table(bulk.table, records=rows, columns=bulk.columns)
+    elif isinstance(bulk, BulkQuery) and len(rows) >= ARRAY_ROWS and bulk.accepts(rows):
+        # a generic plan from the start of a load is slow when the table has grown
+        await connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
+        await run_query(connection, bulk.query(rows))
+    else:
+        await connection.executemany(statement.text, rows)

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import TypeVar, cast
 from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
-from comptoir.errors.refusal import OperatorError, Refusal
+from comptoir.errors.operator_rows import OperatorRow
+from comptoir.errors.refusal import OperatorError, Refusal, RefusalRow
 from comptoir.plan.read import Row
 from comptoir.sql.dialects.sqlite.routines import (
     REGISTERED,
@@ -44,15 +46,20 @@ _CACHE_KIB = 16_384
 _MAPPED_BYTES = 0x7FFF0000
 """The most that SQLite maps by default: a page that is not mapped is copied at each read."""
 
-_NO_ROOM = (sqlite3.SQLITE_FULL,)
 _OF_STATEMENT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
+_MEANINGS: Mapping[int, tuple[RefusalRow, OperatorRow]] = {
+    **dict.fromkeys(_BUSY, (refusal_rows.LOCK_HELD, problems.LOCKED_FILE)),
+    sqlite3.SQLITE_FULL: (refusal_rows.DISK_FULL, problems.DISK_FULL),
+    sqlite3.SQLITE_READONLY: (refusal_rows.READ_ONLY_FOLDER, problems.READ_ONLY_FILE),
+    sqlite3.SQLITE_NOTADB: (refusal_rows.DATABASE_FAILED, problems.NOT_SQLITE),
+}
+"""The refusals of requests, and the errors for the operator, by the codes of SQLite."""
+
+_OTHER = refusal_rows.DATABASE_FAILED, problems.CANNOT_OPEN
+
 T = TypeVar("T")
-
-
-class OverLimitError(Exception):
-    """Raised within a function of a connection when its statement must end."""
 
 
 class StatementStopped(Exception):  # noqa: N818 - an outcome, not an error
@@ -60,16 +67,17 @@ class StatementStopped(Exception):  # noqa: N818 - an outcome, not an error
 
 
 class StatementLimit:
-    """The time limit of a connection's statement, and whether the statement was stopped.
+    """The time limit of a connection's statement, and the refusal of a function in it.
 
-    SQLite notices an interrupt between two records, but not within a function. So the functions
-    that it calls check the limit.
+    SQLite notices an interrupt between two records, but not within a function, and reports only
+    that a function failed. So the functions that it calls check the limit and leave their refusal.
     """
 
     def __init__(self) -> None:
         self._stopped = False
         self._seconds = self._ends_at = inf
         self._used_up_at: float | None = None
+        self._refusal: Refusal | None = None
 
     def begin(self, seconds: float = inf) -> None:
         """Start the limit of a statement.
@@ -97,39 +105,24 @@ class StatementLimit:
             self._used_up_at = used + self._seconds
         return used > self._used_up_at
 
-    def check(self) -> None:
-        """Raise `OverLimitError` if the statement must end."""
-        if self.is_over():
-            raise OverLimitError
-
-
-class RoutineErrors:
-    """Keeps the refusal of a function that fails: the driver reports only that it failed."""
-
-    def __init__(self) -> None:
-        self._refusal: Refusal | None = None
-
-    def guarded(self, compute: Computing, limit: StatementLimit) -> Computing:
-        """Wrap a function: check the limit, return null for null, keep a refusal."""
+    def guarded(self, compute: Computing) -> Computing:
+        """Wrap a function: check the limit, return null for null, leave a refusal."""
 
         def run(*arguments: Stored | None) -> Stored | None:
             if None in arguments:
                 return None
-            limit.check()
+            if self.is_over():
+                raise StatementStopped
             try:
                 return compute(*arguments)
             except Refusal as refusal:
-                self.keep(refusal)
+                self._refusal = refusal
                 raise
 
         return run
 
-    def keep(self, refusal: Refusal) -> None:
-        """Keep a refusal."""
-        self._refusal = refusal
-
-    def take(self) -> Refusal | None:
-        """Return the last refusal, once."""
+    def take_refusal(self) -> Refusal | None:
+        """The refusal that a function has left, once."""
         refusal, self._refusal = self._refusal, None
         return refusal
 
@@ -137,29 +130,10 @@ class RoutineErrors:
 class _WideTotal:
     """An aggregate function of a connection over wide decimals."""
 
-    def __init__(
-        self,
-        errors: RoutineErrors,
-        limit: StatementLimit,
-        result: Callable[[WideTotal], Stored | None],
-    ) -> None:
-        self._errors = errors
-        self._limit = limit
-        self._result = result
-        self._total = WideTotal()
-
-    def step(self, value: str | None, /) -> None:
-        """Add a number."""
-        self._limit.check()
-        self._total.step(value)
-
-    def finalize(self) -> Stored | None:
-        """The result."""
-        try:
-            return self._result(self._total)
-        except Refusal as refusal:
-            self._errors.keep(refusal)
-            raise
+    def __init__(self, limit: StatementLimit, result: Callable[[WideTotal], Stored | None]) -> None:
+        total = WideTotal()
+        self.step = limit.guarded(total.step)
+        self.finalize = limit.guarded(partial(result, total))
 
 
 class Portion:
@@ -168,29 +142,28 @@ class Portion:
     `is_whole` is whether these were all rows.
     """
 
-    def __init__(self, limit: int) -> None:
-        self.is_whole = True
-        self._limit = limit
+    def __init__(self, characters: int, rows: float = inf) -> None:
+        self.is_whole = False
+        self._characters = characters
+        self._rows = rows
 
     def fetch(self, cursor: sqlite3.Cursor) -> list[Row]:
-        """Fetch the rows, then close the cursor."""
+        """Fetch the next rows of a cursor."""
         rows: list[Row] = []
-        left = self._limit
-        while left > 0:
+        left = self._characters
+        while left > 0 and len(rows) < self._rows:
             some: list[Row] = cursor.fetchmany(FETCHED)
             if not some:
-                return rows
+                self.is_whole = True
+                break
             rows += some
             left -= characters(some)
-        self.is_whole = False
-        cursor.close()
         return rows
 
 
 class Connection(sqlite3.Connection):
     """A connection with the functions of the dialect, and the limit of its current statement."""
 
-    errors: RoutineErrors
     limit: StatementLimit
 
     def stop(self) -> None:
@@ -209,17 +182,19 @@ class Connection(sqlite3.Connection):
             return []
         try:
             cursor = self.execute(statement.text, statement.values)
-            rows: list[Row] = cursor.fetchall() if portion is None else portion.fetch(cursor)
+            if portion is None:
+                return cursor.fetchall()
+            with closing(cursor):
+                return portion.fetch(cursor)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
                 raise StatementStopped from None
-            refusal = self.errors.take()
+            refusal = self.limit.take_refusal()
             if refusal is not None:
                 raise refusal from None
             if self.limit.is_over():
                 raise StatementStopped from None
             raise
-        return rows
 
     def drive(self, unit: Steps[T]) -> T:
         """Run the statements that a unit yields, send it their rows, and return its result."""
@@ -233,13 +208,13 @@ class Connection(sqlite3.Connection):
 
 def register(connection: Connection) -> None:
     """Register the functions of the dialect with a connection."""
-    errors, limit = connection.errors, connection.limit = RoutineErrors(), StatementLimit()
+    limit = connection.limit = StatementLimit()
     for name, compute in REGISTERED.items():
-        guarded = errors.guarded(compute, limit)
+        guarded = limit.guarded(compute)
         # SQLite computes a deterministic function once for constant arguments
         connection.create_function(f"{PREFIX}{name}", -1, guarded, deterministic=True)
     for name, result in REGISTERED_AGGREGATES.items():
-        total = partial(_WideTotal, errors, limit, result)
+        total = partial(_WideTotal, limit, result)
         # the driver accepts more than the integers that its type declares
         connection.create_aggregate(f"{PREFIX}{name}", 1, total)  # type: ignore[arg-type]
 
@@ -332,13 +307,7 @@ def refusal_of(error: sqlite3.Error) -> Refusal:
     code = _code(error)
     if code == sqlite3.SQLITE_TOOBIG:
         return refusal_rows.TOO_COMPLEX()
-    if is_busy(error):
-        return database_failed(refusal_rows.LOCK_HELD)
-    if code in _NO_ROOM:
-        return database_failed(refusal_rows.DISK_FULL)
-    if code == sqlite3.SQLITE_READONLY:
-        return database_failed(refusal_rows.READ_ONLY_FOLDER)
-    return database_failed(refusal_rows.DATABASE_FAILED)
+    return database_failed(_MEANINGS.get(code, _OTHER)[0])
 
 
 def is_statement_error(error: sqlite3.Error) -> bool:
@@ -357,13 +326,4 @@ def _code(error: sqlite3.Error) -> int:
 
 def cannot_open(path: Path, error: sqlite3.Error) -> OperatorError:
     """The error for a file that SQLite cannot open or rewrite."""
-    code = _code(error)
-    if code == sqlite3.SQLITE_NOTADB:
-        return problems.NOT_SQLITE(path=path)
-    if code == sqlite3.SQLITE_READONLY:
-        return problems.READ_ONLY_FILE(path=path)
-    if code in _NO_ROOM:
-        return problems.DISK_FULL(path=path)
-    if is_busy(error):
-        return problems.LOCKED_FILE(path=path)
-    return problems.CANNOT_OPEN(path=path, reason=error)
+    return _MEANINGS.get(_code(error), _OTHER)[1](path=path, reason=error)

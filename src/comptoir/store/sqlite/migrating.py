@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import ConnectionPoolEntry, NullPool
+from sqlalchemy.pool import NullPool
 
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
@@ -109,13 +109,9 @@ def _create_file(path: Path) -> None:
 @contextmanager
 def locked(path: Path, lock_seconds: float) -> Iterator[Connection]:
     """A connection within a transaction that holds the database's write lock."""
-    engine = create_engine(
-        f"sqlite:///{path}", poolclass=NullPool, connect_args={"timeout": lock_seconds}
-    )
-
-    @event.listens_for(engine, "connect")
-    def disable_implicit_transactions(driver: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
-        driver.isolation_level = None
+    # the driver begins no transactions by itself
+    arguments = {"timeout": lock_seconds, "isolation_level": None}
+    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool, connect_args=arguments)
 
     @event.listens_for(engine, "begin")
     def begin_immediately(connection: Connection) -> None:

@@ -12,6 +12,8 @@ from contextlib import aclosing, suppress
 from functools import partial
 from itertools import cycle
 
+from typing_extensions import override
+
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INVALID_URL
@@ -21,7 +23,7 @@ from comptoir.sql.prepared import SHAPES_CACHED, Query
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.fair_queue import CLIENT, FairQueue, Load, Permit
 from comptoir.store.sqlite.connection import Connection, Portion, StatementStopped, refusal_of
-from comptoir.store.store import SLICE, Slices, SliceScheduler, WhileConnected, slice_size
+from comptoir.store.store import SLICE, WHILE_CONNECTED, Reader, Slices, SliceScheduler, slice_size
 
 STEPS = 1_000
 """Steps of the database's machine between two callbacks: about twenty microseconds."""
@@ -207,7 +209,7 @@ class LoopReads:
         self._connection.close()
 
 
-class SqliteReader:
+class SqliteReader(Reader):
     """Reads in the event loop, and on scan threads.
 
     The connection `walking` is for pages in the order of the keys. It does not map the file: all
@@ -225,27 +227,26 @@ class SqliteReader:
         # hashes of statements, whose texts may be long; a collision only costs a thread
         self._slow: set[int] = set()
 
+    @override
     async def lookup(self, query: Query, scans: Scans | None = None) -> list[Row]:
-        """All rows of a statement that finds them by a key; a long one runs among `scans`."""
+        # a long one runs among `scans`
         rows = self._in_event_loop(query, self._reads)
         return rows if rows is not None else await (scans or self._scans).run(query)
 
-    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
-        """All rows of a statement that returns few; raises `Refusal` as `Scans.run` does."""
+    @override
+    async def rows(self, query: Query) -> list[Row]:
         await self._reads.yield_after_stopped()
         rows = self._within_budget(query, self._reads)
-        return rows if rows is not None else await while_connected(self._scans.run(query))
+        return rows if rows is not None else await WHILE_CONNECTED.get()(self._scans.run(query))
 
-    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
-        """All rows of a statement whose steps are too long for the event loop."""
-        return await while_connected(self._scans.run(query))
+    @override
+    async def long_rows(self, query: Query) -> list[Row]:
+        return await WHILE_CONNECTED.get()(self._scans.run(query))
 
-    async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
-        """The rows of a page, in slices; yields to the event loop between them.
-
-        Each slice is a statement of its own that starts after the last row of the previous slice,
-        so no cursor stays open while a client reads.
-        """
+    @override
+    async def page(self, plan: PagePlan) -> Slices:
+        # each slice is a statement of its own that starts after the last row of the previous one,
+        # so no cursor stays open while a client reads
         keyset, left, skip = plan.keyset, plan.limit, plan.skip
         most = slice_size(plan.pipeline)
         slow, fetched, reads = plan.pipeline.searches, SLICE, self._reads
@@ -278,7 +279,7 @@ class SqliteReader:
             walk = self._statements.walk(rest) if plan.pipeline.searches else None
             portion = Portion(CHARACTERS)
             query = self._statements.page(rest)
-            rows = await while_connected(self._scans.run(query, portion, walk))
+            rows = await WHILE_CONNECTED.get()(self._scans.run(query, portion, walk))
             left = 0 if portion.is_whole else left - len(rows)
             last = rows[-1:]
             async with aclosing(self.scheduler.sliced(rows, most)) as slices:
@@ -303,13 +304,10 @@ class SqliteReader:
         except StatementStopped:
             # after fewer callbacks, the next statement of this shape may have shorter texts
             if reads.callbacks > BUDGET:
-                self._remember(query)
+                if len(self._slow) == SHAPES_CACHED:
+                    self._slow.clear()
+                self._slow.add(hash(query.text))
         return None
-
-    def _remember(self, query: Query) -> None:
-        if len(self._slow) == SHAPES_CACHED:
-            self._slow.clear()
-        self._slow.add(hash(query.text))
 
     def stop(self) -> None:
         """Close the connections."""

@@ -4,18 +4,12 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import (
-    AbstractAsyncContextManager,
-    ExitStack,
-    asynccontextmanager,
-    closing,
-    suppress,
-)
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from typing_extensions import override
 
@@ -26,12 +20,12 @@ from comptoir.plan.read import Row
 from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import Statements, statements_of
-from comptoir.store.control import READ_SECONDS, ControlStore
+from comptoir.store.control import READ_SECONDS
 from comptoir.store.ledger import Ledger
 from comptoir.store.refusals import duplicate
 from comptoir.store.sqlite.connection import (
-    FETCHED,
     Connection,
+    Portion,
     connect,
     database_path,
     execute_alone,
@@ -40,14 +34,7 @@ from comptoir.store.sqlite.connection import (
     refusal_of,
 )
 from comptoir.store.sqlite.reader import Scans, SqliteReader
-from comptoir.store.store import (
-    SLICE_CHARACTERS,
-    SLICE_ROWS,
-    SnapshotConnection,
-    Store,
-    StoreLoad,
-    characters,
-)
+from comptoir.store.store import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, Store, StoreLoad
 from comptoir.store.unit import UnitOfWork
 from comptoir.store.writer import NO_COMPANY, Job, Writer
 
@@ -207,13 +194,8 @@ class SqliteStore(Store):
             folder = path.absolute().parent
             self._file_writer = SqliteWriter(writing, settings, statements, folder)
             opened.pop_all()
-        control = ControlStore(
-            SQLITE.compiler,
-            partial(self._file_reader.lookup, scans=self._control_scans),
-            self._file_writer,
-            [each.name for each in model.per_company],
-        )
-        super().__init__(statements, self._file_reader, self._file_writer, control)
+        read_control = partial(self._file_reader.lookup, scans=self._control_scans)
+        super().__init__(statements, self._file_reader, self._file_writer, read_control)
 
     @property
     @override
@@ -221,8 +203,21 @@ class SqliteStore(Store):
         return StoreLoad(self._file_writer.waiting, self._scans.load)
 
     @override
-    def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
-        return sqlite_snapshot(self._open_walking)
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[SnapshotConnection]:
+        connection = self._open_walking()
+        thread = ThreadPoolExecutor(1, thread_name_prefix="comptoir-snapshot")
+        snapshot = _SqliteSnapshot(connection, thread)
+        try:
+            await snapshot.fetch(Query("BEGIN", ()))
+            # a transaction sees what is committed at its first read
+            await snapshot.fetch(Query("SELECT count(*) FROM sqlite_master", ()))
+            yield snapshot
+        finally:
+            # a statement may still run on the thread after a cancellation
+            connection.stop()
+            thread.submit(connection.close)
+            await asyncio.to_thread(thread.shutdown)
 
     @override
     async def close(self) -> None:
@@ -230,26 +225,6 @@ class SqliteStore(Store):
         await self._scans.stop()
         await self._control_scans.stop()
         self._file_reader.stop()
-
-
-@asynccontextmanager
-async def sqlite_snapshot(
-    connecting: Callable[[], Connection],
-) -> AsyncIterator[SnapshotConnection]:
-    """A connection that sees what is committed when the block begins."""
-    connection = connecting()
-    thread = ThreadPoolExecutor(1, thread_name_prefix="comptoir-snapshot")
-    snapshot = _SqliteSnapshot(connection, thread)
-    try:
-        await snapshot.fetch(Query("BEGIN", ()))
-        # a transaction sees what is committed at its first read
-        await snapshot.fetch(Query("SELECT count(*) FROM sqlite_master", ()))
-        yield snapshot
-    finally:
-        # a statement may still run on the thread after a cancellation
-        connection.stop()
-        thread.submit(connection.close)
-        await asyncio.to_thread(thread.shutdown)
 
 
 class _SqliteSnapshot(SnapshotConnection):
@@ -266,25 +241,12 @@ class _SqliteSnapshot(SnapshotConnection):
     @override
     async def stream(self, query: Query) -> AsyncGenerator[list[Row], None]:
         cursor = await self._run(lambda: self._connection.execute(query.text, query.values))
-        rows = await self._run(lambda: _slice(cursor))
-        while rows:
+        portion = Portion(SLICE_CHARACTERS, SLICE_ROWS)
+        while rows := await self._run(lambda: portion.fetch(cursor)):
             yield rows
-            rows = await self._run(lambda: _slice(cursor))
 
     async def _run(self, work: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except sqlite3.Error as error:
             raise refusal_of(error) from error
-
-
-def _slice(cursor: sqlite3.Cursor) -> list[Row]:
-    rows: list[Row] = []
-    left = SLICE_CHARACTERS
-    while left > 0 and len(rows) < SLICE_ROWS:
-        some = cast("list[Row]", cursor.fetchmany(FETCHED))
-        if not some:
-            break
-        rows += some
-        left -= characters(some)
-    return rows
