@@ -64,10 +64,10 @@ def _declared(content_type: bytes) -> bool:
     if len(media) != 1 or media[0].name != JSON:
         raise rows.NOT_JSON_TYPE("Content-Type", value=text)
     # an unknown parameter does not change how a body is read
-    parameters = json_parameters(media[0], lenient=True)
-    if parameters.unknown:
-        raise rows.NOT_JSON_TYPE("Content-Type", value=parameters.unknown)
-    return parameters.ieee754
+    parameters, unknown = json_parameters(media[0], lenient=True)
+    if unknown:
+        raise rows.NOT_JSON_TYPE("Content-Type", value=unknown)
+    return "ieee754" in parameters
 
 
 def parse_object(body: bytes) -> dict[str, Json]:
