@@ -33,7 +33,6 @@ class Date(TextualType):
 
     edm_name = "Edm.Date"
     default = "0001-01-01"
-    empty_json = '"0001-01-01"'
     expected = "a date"
     example = '"2026-01-31"'
     json_schema = MappingProxyType({"type": "string", "format": "date"})
@@ -54,7 +53,6 @@ class DateTimeOffset(TextualType):
 
     edm_name = "Edm.DateTimeOffset"
     default = "0001-01-01T00:00:00.000Z"
-    empty_json = '"0001-01-01T00:00:00.000Z"'
     expected = "a date and time with an offset"
     example = '"2026-01-31T12:30:00.000Z"'
     facets = MappingProxyType({"Precision": 3})
@@ -90,7 +88,6 @@ class DateTimeOffset(TextualType):
 class ShortInstant(DateTimeOffset):
     """An instant whose wire form has no zeros at the end of its seconds: `12:30:00.5Z`."""
 
-    empty_json = '"0001-01-01T00:00:00Z"'
     example = '"2026-01-31T12:30:00Z"'
     form = "(short)"
 
@@ -135,7 +132,6 @@ class TimeOfDay(TextualType):
 
     edm_name = "Edm.TimeOfDay"
     default = "00:00:00.000"
-    empty_json = '"00:00:00.000"'
     expected = "a time of day"
     example = '"23:59:59.999"'
     json_schema = MappingProxyType({"type": "string", "format": "time"})
@@ -173,7 +169,6 @@ class Duration(TextualType):
 
     edm_name = "Edm.Duration"
     default = 0
-    empty_json = '"PT0S"'
     expected = "a duration"
     example = '"P1DT12H"'
     json_schema = MappingProxyType({"type": "string", "format": "duration"})
