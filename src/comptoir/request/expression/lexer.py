@@ -66,9 +66,6 @@ LAMBDA_VARIABLE = re.compile(rf"({_NAME})[ \t]*:[ \t]*")
 LONG_PATH = re.compile(rf"\$?{_NAME}(?:\.{_NAME})*(?:/[$@]?{_NAME}(?:\.{_NAME})*)*")
 """A path with all that the standard allows in it: types, `$count`, annotations."""
 
-JSON_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]')
-"""A bracket of a JSON text, or a whole string, since brackets in strings do not count."""
-
 QUOTED = re.compile(r"'[^']*(?:''[^']*)*'(?!')")
 """The quoted part of a literal whose prefix names its type."""
 
