@@ -27,6 +27,10 @@ _unexpected = partial(_malformed, "Expected {expected}{after}, found {found}")
 
 _NUMBERS = "Use numbers, durations, or a date or date-time with a duration."
 _REJECTED = {"Repeatability-Result": "rejected"}
+_rejected = partial(_header, headers=_REJECTED)
+"""The factory of the rows of headers by which a request can be repeated."""
+_key = partial(_query, check=Check.RESOURCE, group="MALFORMED_KEY")
+"""The factory of the rows of keys in a path."""
 _syntax = partial(_invalid, check=Check.SYNTAX)
 """The factory of the rows of malformed bodies."""
 
@@ -321,20 +325,16 @@ MALFORMED_SEGMENT = _query("The path segment {segment!q} is malformed", "Write a
 EMPTY_SEGMENT = replace(MALFORMED_SEGMENT, remedy="Remove one of two adjacent slashes.")
 DOT_SEGMENT = replace(MALFORMED_SEGMENT, remedy="Write the path from the service root.")
 OPEN_SEGMENT = replace(MALFORMED_SEGMENT, remedy="Close the quote, and double a quote inside a text: ('O''Neil').")
-MALFORMED_KEY = _query("The path segment {segment!q} is malformed",
-    "Write a key as a Guid, a number or a text in single quotes; name several values and separate them by commas: (a='1',b='2').",
-    Check.RESOURCE, group="MALFORMED_KEY")
+MALFORMED_KEY = _key("The path segment {segment!q} is malformed",
+    "Write a key as a Guid, a number or a text in single quotes; name several values and separate them by commas: (a='1',b='2').")
 OPEN_KEY = replace(MALFORMED_KEY, remedy=OPEN_SEGMENT.remedy)
 LONG_KEY = replace(MALFORMED_KEY, remedy="A key has up to {most} parts.")
 UNNAMED_PARTS = replace(MALFORMED_KEY, remedy="Give each part of the key its own name: (a='1',b='2').")
 SEGMENT_NOT_UTF_8 = _query("The path segment {segment!q} is not UTF-8", "Percent-encode it as UTF-8.")
 NUL_IN_SEGMENT = _query("The path segment {segment!q} contains NUL", "Remove it.")
-COMPANY_KEY = _query("The key of a company must be its id, a Guid",
-    "Use companies(<guid>), without quotes.", Check.RESOURCE, group="MALFORMED_KEY")
-NOT_A_KEY = _query("({sent:.200}) is not a key of {set}",
-    "Use one of its keys, with all properties of the key: {keys}.", Check.RESOURCE, group="MALFORMED_KEY")
-QUOTED_KEY = _query("In a key of {set}, {name} must not be in quotes",
-    "Write {name}=…, without quotes.", Check.RESOURCE, group="MALFORMED_KEY")
+COMPANY_KEY = _key("The key of a company must be its id, a Guid", "Use companies(<guid>), without quotes.")
+NOT_A_KEY = _key("({sent:.200}) is not a key of {set}", "Use one of its keys, with all properties of the key: {keys}.")
+QUOTED_KEY = _key("In a key of {set}, {name} must not be in quotes", "Write {name}=…, without quotes.")
 UNQUOTED_KEY = replace(QUOTED_KEY, problem="In a key of {set}, {name} must be in single quotes", remedy="Write {name}='…'.")
 IN_A_PATH = table.NOT_IMPLEMENTED.row("{name} in a path is not supported", "Use a path without it.")
 
@@ -431,10 +431,10 @@ UNTAGGED = table.PRECONDITION_REQUIRED.row("{action} a {what} requires If-Match"
 CONTRADICTING_TAGS = table.ENTITY_CHANGED.row("If-Match and If-None-Match: * contradict each other", "Send one of them.")
 REPEAT_TOO_LATE = table.REPEAT_UNTRACKED.row("Repeatability-First-Sent must be within the last {seconds:g} seconds, and now it is {now}",
     "Find out whether the request was done. If not, send it as a new one.", headers=_REJECTED)
-GROUP_PARTLY_REPEATABLE = _header("Only some requests of the atomic group have a Repeatability-Request-ID",
-    "Send one with each request, or with none.", headers=_REJECTED)
-GROUP_REPEATS_ID = _header("Two requests of the atomic group have the same Repeatability-Request-ID",
-    "Send a different one with each request.", headers=_REJECTED)
+GROUP_PARTLY_REPEATABLE = _rejected("Only some requests of the atomic group have a Repeatability-Request-ID",
+    "Send one with each request, or with none.")
+GROUP_REPEATS_ID = _rejected("Two requests of the atomic group have the same Repeatability-Request-ID",
+    "Send a different one with each request.")
 
 # batches
 METHOD_IN_GROUP = _invalid("{method:.20} is not allowed in an atomic group",
@@ -453,12 +453,10 @@ OTHER_VERSION = _header("Invalid value {value!q} for {header}",
 INVALID_INTENT = _header("Invalid value {value!q} for Data-Access-Intent", "Send ReadOnly or ReadWrite.")
 INVALID_TOKEN = _header("Invalid value {value!q} for Consistency-Token",
     "Send the token of a response to a write as it was received, or omit the header to read from the primary database.")
-INCOMPLETE_REPEAT = _header("A repeatable request needs both Repeatability-Request-ID and Repeatability-First-Sent",
-    "Send {header} too.", headers=_REJECTED)
-REPEAT_ID = _header("Invalid value {value!q} for {header}",
-    "Send 1 to {longest} characters of printable ASCII, such as a Guid.", headers=_REJECTED)
-REPEAT_TIME = _header("Invalid value {value!q} for Repeatability-First-Sent",
-    "Send an HTTP date such as Tue, 26 Mar 2019 16:06:51 GMT (RFC 9110, 5.6.7).", headers=_REJECTED)
+INCOMPLETE_REPEAT = _rejected("A repeatable request needs both Repeatability-Request-ID and Repeatability-First-Sent", "Send {header} too.")
+REPEAT_ID = _rejected("Invalid value {value!q} for {header}", "Send 1 to {longest} characters of printable ASCII, such as a Guid.")
+REPEAT_TIME = _rejected("Invalid value {value!q} for Repeatability-First-Sent",
+    "Send an HTTP date such as Tue, 26 Mar 2019 16:06:51 GMT (RFC 9110, 5.6.7).")
 SNAPSHOT = table.ISOLATION_NOT_SUPPORTED.row("{header} {value!q} is not supported, and nothing was done",
     "Send the request without the header.")
 NO_FORMAT = table.NOT_ACCEPTABLE.row("The resource has none of the formats in {place}", "Accept {formats}.")
@@ -535,10 +533,9 @@ CONTENT_LENGTH = _batch("Content-Length is not the {length} bytes of the body", 
 SHORT_CONTENT_LENGTH = _batch("The body is longer than its Content-Length of {length} bytes", "Remove the header.")
 
 # writes
-REPEAT_ID_TAKEN = _header("Another request had this Repeatability-Request-ID",
-    "Send the unchanged request again, or use another id.", headers=_REJECTED)
-GROUP_PARTLY_REPEATED = _header("Only some requests of the group with this Repeatability-Request-ID were executed before",
-    "Send the unchanged group again, or use other ids for all of its requests.", headers=_REJECTED)
+REPEAT_ID_TAKEN = _rejected("Another request had this Repeatability-Request-ID", "Send the unchanged request again, or use another id.")
+GROUP_PARTLY_REPEATED = _rejected("Only some requests of the group with this Repeatability-Request-ID were executed before",
+    "Send the unchanged group again, or use other ids for all of its requests.")
 RELATED_LACKS_VALUE = table.PARAM_NOT_PROVIDED.row("The related records need a value for {name}", "Send it.")
 STALE_TAG = table.ENTITY_CHANGED.row("The record has changed, and its ETag is now {tag}",
     "Read the record again, and send its current ETag in If-Match.", group="STALE_TAG")
@@ -547,7 +544,7 @@ RECORD_EXISTS = table.ENTITY_CHANGED.row("A record with this key exists, which I
 
 # requests that are batches
 SINGLE_ONLY = _header("{header} applies to a single request, not to a batch", "Send it with the requests in the batch.")
-LONG_BATCH_ID = _header("Repeatability-Request-ID of a batch exceeds the limit of {limit} characters", "Send a Guid.", headers=_REJECTED)
+LONG_BATCH_ID = _rejected("Repeatability-Request-ID of a batch exceeds the limit of {limit} characters", "Send a Guid.")
 OTHER_AUTHORIZATION = replace(_batch("Authorization differs from that of the batch", "Remove it, or send the request separately."),
     check=None)
 
