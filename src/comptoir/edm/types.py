@@ -429,7 +429,7 @@ class EnumText(Text):
             self._wire_of = dict(zip(stored, wire, strict=True))
             self._wire_of.setdefault("", self.options[0])
             self.restores = False
-            self.to_wire = self._to_wire
+            self.to_wire = lambda stored: self._wire_of.get(str(stored), stored)
             pairs = self._stored_of.items()
             self.form = f"({','.join(f'{sent}={kept}' for sent, kept in pairs)})"
 
@@ -452,9 +452,6 @@ class EnumText(Text):
     @override
     def accepted_json_schema(self) -> JsonSchema:
         return {**self.json_schema, "enum": self.options}
-
-    def _to_wire(self, stored: Stored) -> Wire:
-        return self._wire_of.get(str(stored), stored)
 
     @override
     def from_wire(self, value: Json) -> Stored:

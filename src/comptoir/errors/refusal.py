@@ -121,9 +121,7 @@ class RefusalRow:
         facts.update(more)
         nearest = suggestion(f"{facts['name']}", known) if known else ""
         column = None if position is None else position + 1
-        refusal = Refusal(self, facts, error, nearest, target, column)
-        refusal.headers = {**refusal.headers, **(headers or {})}
-        return refusal
+        return Refusal(self, facts, error, nearest, target, column, headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +167,7 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         remedy: str = "",
         target: str | None = None,
         column: int | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self.row = row
         self.error = error or row.error
@@ -180,9 +179,8 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         if self.error.code == "BadRequest" and "-" in (target or ""):
             # a header; names of properties have no hyphen
             self.check = row.check or Check.PRECONDITION
-        self.headers: Mapping[str, str] = {
-            name: filled(value, facts) for name, value in row.headers.items()
-        }
+        templates = row.headers.items()
+        self.headers = {name: filled(text, facts) for name, text in templates} | dict(headers or {})
         self.details: tuple[ErrorDetail, ...] = ()
         self.denial: OAuthRefusal | None = None
         self.change: int | None = None

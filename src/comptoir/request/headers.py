@@ -531,6 +531,7 @@ class Preferences(msgspec.Struct, frozen=True):
 
 
 NO_PREFERENCES = Preferences()
+_FLAGS = {"": True, "true": True, "false": False}
 
 
 def preferences(headers: Headers) -> Preferences:
@@ -559,7 +560,7 @@ def parse_preferences(prefer: bytes) -> Preferences:
         no_content="return-no-content" in named,
         max_page_size=_whole(named.get("maxpagesize", "")) or None,
         track_changes="track-changes" in named,
-        continue_on_error=_flag(named, "continue-on-error"),
+        continue_on_error=_FLAGS.get(named.get("continue-on-error", "absent").lower()),
         prefixed=prefixed,
     )
 
@@ -567,12 +568,6 @@ def parse_preferences(prefer: bytes) -> Preferences:
 def _one_of(named: Mapping[str, str], name: str, *values: str) -> str | None:
     value = named.get(name, "").lower()
     return value if value in values else None
-
-
-def _flag(named: Mapping[str, str], name: str) -> bool | None:
-    if name not in named:
-        return None
-    return {"": True, "true": True, "false": False}.get(named[name].lower())
 
 
 def _whole(text: str) -> int | None:
