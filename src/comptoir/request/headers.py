@@ -43,7 +43,7 @@ ISOLATION = (b"isolation", b"odata-isolation")
 
 _QUALITY = re.compile(r"\d{1,4}(?:\.\d{0,20})?|\.\d{1,20}", re.ASCII)
 _QUOTED = r'"[^"\\]*(?:\\.[^"\\]*)*"'
-_PART = re.compile(rf'[^",;]*(?:{_QUOTED}[^",;]*)*', re.DOTALL)
+_PART = re.compile(rf'([^",;]*(?:{_QUOTED}[^",;]*)*)([,;]|\Z)', re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _ENTITY_TAG = re.compile(rb'\s*(?:W/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*')
 _ENTITY_TAGS = re.compile(rb"%b(?:,%b)*" % (_ENTITY_TAG.pattern, _ENTITY_TAG.pattern))
@@ -139,19 +139,20 @@ def elements(text: str) -> list[Element]:
     """
     found: list[Element] = []
     parts: list[tuple[str, str]] = []
-    position, end, left = 0, len(text), MOST_PARTS
-    while position <= end and left:
-        left -= 1
+    position = 0
+    for _ in range(MOST_PARTS):
         match = _PART.match(text, position)
-        position = position if match is None else match.end()
-        if position < end and text[position] == '"':
+        if match is None:
             break
-        if match is not None:
-            parts.append(_pair(match[0]))
-        if position == end or text[position] == ",":
-            _close(parts, found)
+        parts.append(_pair(match[1]))
+        if match[2] != ";":
+            (name, value), *parameters = parts
+            if name:
+                found.append(Element(name, value, tuple(each for each in parameters if each[0])))
             parts = []
-        position += 1
+        if not match[2]:
+            break
+        position = match.end()
     return found
 
 
@@ -161,12 +162,6 @@ def quality(element: Element) -> float:
         if name == "q" and _QUALITY.fullmatch(value):
             return min(float(value), 1.0)
     return 1.0
-
-
-def _close(parts: list[tuple[str, str]], found: list[Element]) -> None:
-    (name, value), *parameters = parts
-    if name:
-        found.append(Element(name, value, tuple(each for each in parameters if each[0])))
 
 
 def _pair(part: str) -> tuple[str, str]:
