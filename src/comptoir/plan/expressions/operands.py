@@ -62,7 +62,7 @@ _BEYOND_DIGITS = len(str(MOST_WHOLE)) - 1
 
 _MIDNIGHT = "00:00:00.000Z"
 
-_DURATION = QUOTED_FORMS["duration"][1]
+_DURATION = QUOTED_FORMS["duration"]
 
 _TOO_FINE = {
     types.DATE_TIME: re.compile(r"\.\d{3}\d*[1-9]"),

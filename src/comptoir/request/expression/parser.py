@@ -263,9 +263,10 @@ class ExpressionParser(OptionReader):
             if self.text[end : end + 1] in lexer.AFTER_NAME:
                 return self._long_name(start)
             name = found[0]
-            word = lexer.LITERAL_WORDS.get(name) or lexer.BOOLEAN_WORDS.get(name.lower())
-            if word is not None:
-                return tree.Literal(*word, start)
+            # true and false may be in any case
+            word = name.lower() if name.lower() in ("true", "false") else name
+            if word in lexer.LITERAL_WORDS:
+                return tree.Literal(lexer.LITERAL_WORDS[word], word, start)
             return tree.Path(tuple(name.split("/")), start)
         literal_type = lexer.LITERAL_TYPES.get(group)
         if literal_type is not None:
@@ -449,12 +450,9 @@ class ExpressionParser(OptionReader):
 
     def _quoted(self, prefix: str, start: int) -> tree.Node:
         """The literal of the type that `prefix` names; its opening quote is at `position`."""
-        if "." in prefix:
-            literal_type: tree.LiteralType = "enum"
-            form = lexer.ENUM_FORM
-        elif prefix.lower() in lexer.QUOTED_FORMS:
-            literal_type, form = lexer.QUOTED_FORMS[prefix.lower()]
-        else:
+        word = prefix.lower()
+        form = lexer.ENUM_FORM if "." in word else lexer.QUOTED_FORMS.get(word)
+        if form is None:
             raise self.bad_prefix(prefix, start)
         quoted = lexer.QUOTED.match(self.text, self.position)
         if quoted is None:
@@ -463,11 +461,11 @@ class ExpressionParser(OptionReader):
         if not form.fullmatch(content):
             raise self.bad_quoted(prefix, start)
         self.position = quoted.end()
-        if literal_type == "enum":
-            return tree.Literal(literal_type, prefix + quoted[0], start)
-        if literal_type == "duration":
-            content = lexer.duration_text(content)
-        return tree.Literal(literal_type, content, start)
+        if "." in word:
+            return tree.Literal("enum", prefix + quoted[0], start)
+        if word == "binary":
+            return tree.Literal("binary", content, start)
+        return tree.Literal("duration", lexer.duration_text(content), start)
 
 
 def _apply_last(operands: list[tree.Node], pending: list[_Pending]) -> None:
