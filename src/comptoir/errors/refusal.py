@@ -1,10 +1,11 @@
 """What is raised: a refusal of a request, by its row, or an error that the operator can fix."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Self
+
+import msgspec
 
 from comptoir.errors.messages import filled, message, suggestion
 
@@ -54,8 +55,7 @@ class ExceededLimit(StrEnum):
     GUESSES = "guesses"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ErrorType:
+class ErrorType(msgspec.Struct, frozen=True, eq=False):
     """A row of the table; `code` is stable across releases.
 
     `check` is the one that refuses a request with it, unless the refusal's row has another one.
@@ -81,8 +81,7 @@ class ErrorType:
         return RefusalRow(self, problem, remedy, check, group, limit, headers)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RefusalRow:
+class RefusalRow(msgspec.Struct, frozen=True, eq=False):
     """A refusal that a client can get; `problem`, `remedy` and `headers` are templates of facts.
 
     A template may contain `{fact}`, with a format (`{fact:.20}`) or in quotes (`{fact!q}`). `check`
@@ -124,8 +123,7 @@ class RefusalRow:
         return Refusal(self, facts, error, nearest, target, column, headers)
 
 
-@dataclass(frozen=True, slots=True)
-class OAuthError:
+class OAuthError(msgspec.Struct, frozen=True):
     """A row of the table of the token endpoint's errors (RFC 6749, 5.2).
 
     `number` is what Microsoft's client libraries know the error by. `check` is the one that
@@ -139,8 +137,7 @@ class OAuthError:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorDetail:
+class ErrorDetail(msgspec.Struct, frozen=True):
     """One of several errors of a request."""
 
     code: str

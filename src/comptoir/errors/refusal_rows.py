@@ -1,8 +1,9 @@
 """The refusals that clients of the API can get."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from comptoir.errors import table
 from comptoir.errors.refusal import Check, ErrorType, ExceededLimit, RefusalRow

@@ -199,7 +199,6 @@ LONGEST_ID = 256
 
 _REQUEST_ID, _CLIENT_ID = REQUEST_ID.lower().encode(), CLIENT_ID.lower().encode()
 _FIRST_SENT = FIRST_SENT.lower().encode()
-_DATE_LENGTH = len("Tue, 26 Mar 2019 16:06:51 GMT")
 
 
 class Repeatability(msgspec.Struct, frozen=True):
@@ -237,10 +236,9 @@ def _id(name: str, value: bytes) -> str:
 
 def _instant(value: bytes) -> datetime:
     text = value.decode("latin-1").strip(BLANKS)
-    if len(text) == _DATE_LENGTH and text.endswith("GMT"):
-        with suppress(ValueError, OverflowError):
-            first_sent = parsedate_to_datetime(text)
-            # the reader accepts other forms too
-            if format_datetime(first_sent, usegmt=True) == text:
-                return first_sent
+    with suppress(ValueError, OverflowError):
+        first_sent = parsedate_to_datetime(text)
+        # the reader accepts other forms too
+        if format_datetime(first_sent, usegmt=True) == text:
+            return first_sent
     raise rows.REPEAT_TIME(FIRST_SENT, value=text)

@@ -1,7 +1,6 @@
 """401 until the client sends another token."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from typing_extensions import override
 
 from comptoir.auth.verification import invalid_token
