@@ -1,7 +1,7 @@
 """The difference of two profiles, part by part, and the rows that explain it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -85,14 +85,14 @@ def differences(one: Profile, other: Profile) -> Iterator[Difference]:
 
 
 def _leaves(profile: Profile) -> Iterator[tuple[str, Part]]:
-    for section in fields(profile):
+    for section in msgspec.structs.fields(profile):
         part = getattr(profile, section.name)
         yield from _within(section.name, part)
 
 
 def _within(path: str, part: Part) -> Iterator[tuple[str, Part]]:
     if isinstance(part, Section):
-        for each in fields(part):
+        for each in msgspec.structs.fields(part):
             yield from _within(f"{path}.{each.name}", getattr(part, each.name))
     elif isinstance(part, Mapping):
         for name, inner in part.items():

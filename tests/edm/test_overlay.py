@@ -1,9 +1,9 @@
 """A model with derived types: what they accept and write, and that the database stays the same."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from comptoir.catalog import MODEL
 from comptoir.edm.model import EntityType, Model, Property

@@ -1,10 +1,10 @@
 """The values of Business Central: they name what exists, and accept what the interface shows."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from comptoir.catalog import MODEL
 from comptoir.edm.model import Model

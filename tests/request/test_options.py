@@ -154,7 +154,7 @@ def test_an_error_in_a_nested_option_has_its_column_in_the_whole_text() -> None:
     (outer,) = parse_expand("a($filter=b eq)")
     with pytest.raises(Refusal) as caught:
         parse_expression(outer.options.filter or "")
-    refusal = within(caught.value, outer.positions.options["$filter"])
+    refusal = within(caught.value, outer.positions["$filter"])
     assert (refusal.error, refusal.target) == (INVALID_URL, "$expand")
     assert refusal.message.startswith(
         "Expected a value after 'eq', found the end of the text at column 15 of $expand. "

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import msgspec
-
 from comptoir.errors.refusal import Refusal
 from comptoir.request.expression.tree import Syntax
 
@@ -19,7 +17,8 @@ def content(tree: object) -> list[object]:
         part = pending.pop()
         if isinstance(part, Syntax):
             found.append(type(part))
-            pending.extend(msgspec.structs.astuple(part)[:-1])
+            names = [each for each in part.__struct_fields__ if not each.startswith("position")]
+            pending.extend(getattr(part, each) for each in names)
         elif isinstance(part, tuple):
             found.append(len(part))
             pending.extend(part)

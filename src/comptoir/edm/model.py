@@ -98,8 +98,7 @@ class Property:
         return isinstance(self.type, Text) and self.type.max_length is None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class NavigationProperty:
+class NavigationProperty(msgspec.Struct, frozen=True, eq=False):
     """A relation to the records of the set `target` with an equal value (CSDL 4.01, section 8).
 
     `on` names a property of the record and the property of the related records that has the same
@@ -113,12 +112,11 @@ class NavigationProperty:
     on: tuple[str, str]
     description: str = ""
     collection: bool = True
-    only: Mapping[str, Stored] = field(default_factory=dict)
+    only: Mapping[str, Stored] = {}
     contained: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Action:
+class Action(msgspec.Struct, frozen=True, eq=False):
     """An action that is bound to a record (CSDL 4.01, section 12).
 
     It sets the values of `change`. Without them it is declared, and not supported.
@@ -128,8 +126,7 @@ class Action:
     change: Mapping[str, Stored]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class UniqueRule:
+class UniqueRule(msgspec.Struct, frozen=True, eq=False):
     """Properties whose values are unique among the records of a company: an alternate key.
 
     `blank_is_free`: several records may have an empty value (for a rule of one property).
@@ -163,8 +160,7 @@ class Calculated:
     keeps_own: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Followed:
+class Followed(msgspec.Struct, frozen=True, eq=False):
     """Copies `value` to `target` from the record of the same entity type that `reference` names.
 
     That record has the value of `reference` in its property `named_by`, and the values of `only`.
@@ -183,8 +179,7 @@ class Followed:
 Derivation = Calculated | Followed
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Reference:
+class Reference(msgspec.Struct, frozen=True, eq=False):
     """A property whose value, unless it is blank, names a record of the set `target` by `named_by`.
 
     That record also has the value of `only`, and the record with the reference that of `when`.
@@ -210,8 +205,7 @@ class Reference:
         return only and record[self.named_by] == value
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Referrer:
+class Referrer(msgspec.Struct, frozen=True, eq=False):
     """A property of a set that has the keys of records: while it has one, that record is used."""
 
     entity_set: str
@@ -345,8 +339,7 @@ class EntityType:
         )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True, eq=False):
     """The records of the set `base`, with renamed properties."""
 
     base: str
@@ -354,8 +347,7 @@ class View:
     """Each property of the view, and the property of the base that it shows."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class PairFilter:
+class PairFilter(msgspec.Struct, frozen=True, eq=False):
     """Filter-only properties in numbered pairs, `name<n>` and `value<n>` (operation 9).
 
     A record matches a pair if the set `carrier` has a record whose `carrier_reference` equals the

@@ -40,7 +40,6 @@ class Number(PrimitiveType):
     """Numbers, whose stored forms are from `least` to `most`."""
 
     default = 0
-    empty_json = "0"
     least: int
     most: int
 

@@ -6,6 +6,7 @@ Names, columns, keys and rules stay as declared, and with them tables, revisions
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from comptoir.edm import types
 from comptoir.edm.model import (
     LAST_CHANGE,
     Calculated,
@@ -17,29 +18,14 @@ from comptoir.edm.model import (
 )
 from comptoir.edm.numbers import INT64
 from comptoir.edm.times import INSTANT, SHORT_INSTANT, DateTimeOffset
-from comptoir.edm.types import (
-    GUID,
-    STREAM,
-    TEXT,
-    Base64Text,
-    CodeText,
-    EmailText,
-    EnumText,
-    PhoneText,
-    PrimitiveType,
-    Text,
-)
-from comptoir.profiles.record import (
-    DECLARED,
-    FieldOptions,
-    Members,
-    ShownProperty,
-    TableRule,
-    ValueForms,
-    Values,
-)
+from comptoir.profiles import record
+from comptoir.profiles.record import FieldOptions, Members, TableRule, ValueForms, Values
 
-_KINDS: Mapping[str, type[Text]] = {"": Text, "email": EmailText, "phone": PhoneText}
+_KINDS: Mapping[str, type[types.Text]] = {
+    "": types.Text,
+    "email": types.EmailText,
+    "phone": types.PhoneText,
+}
 """The types of texts by their rules."""
 
 _derived: list[tuple[Model, Values, ValueForms, Model]] = []
@@ -52,7 +38,7 @@ def overlaid(model: Model, values: Values, forms: ValueForms) -> Model:
     Every set of another model is another object, so caches that it keys are separate too. Equal
     arguments return the same model, so that its statements are compiled once.
     """
-    if values == Values() and forms == DECLARED:
+    if values == Values() and forms == record.DECLARED:
         return model
     for declared, known_values, known_forms, derived in _derived:
         if declared is model and (known_values, known_forms) == (values, forms):
@@ -79,8 +65,8 @@ def _overlaid_set(entity_set: EntitySet, values: Values, forms: ValueForms) -> E
             derived = replace(derived, caption=rule.caption, required=required)
         if not forms.interface_extensions:
             derived = replace(derived, kept_on_create=False)
-            if isinstance(each.type, Base64Text) and entity_set.tracks_changes:
-                derived = replace(derived, type=STREAM)
+            if isinstance(each.type, types.Base64Text) and entity_set.tracks_changes:
+                derived = replace(derived, type=types.STREAM)
         properties.append(derived)
     if not entity_set.per_company:
         properties += [_shown(name, each, forms) for name, each in forms.of_companies.items()]
@@ -112,15 +98,15 @@ def _overlaid_set(entity_set: EntitySet, values: Values, forms: ValueForms) -> E
     return replace(derived_set, single_inline=False, key_narrows=False)
 
 
-def _shown(name: str, shown: ShownProperty, forms: ValueForms) -> Property:
-    types: Mapping[str, PrimitiveType] = {
-        "text": TEXT,
+def _shown(name: str, shown: record.ShownProperty, forms: ValueForms) -> Property:
+    kinds: Mapping[str, types.PrimitiveType] = {
+        "text": types.TEXT,
         "number": INT64,
-        "id": GUID,
+        "id": types.GUID,
         "instant": instant_type(forms),
     }
     shows = LAST_CHANGE if shown.shows == "number" else shown.shows
-    return Property(name, types[shown.type], shown.description, shows=shows)
+    return Property(name, kinds[shown.type], shown.description, shows=shows)
 
 
 def _references(table: TableRule, values: Values) -> Iterator[Reference]:
@@ -147,18 +133,18 @@ def _rule(entity_set: EntitySet, name: str, values: Values) -> FieldOptions | No
 def _overlaid(
     declared: Property, rule: FieldOptions | None, members: Members, place: str, forms: ValueForms
 ) -> Property:
-    if isinstance(declared.type, EnumText):
+    if isinstance(declared.type, types.EnumText):
         named = forms.enumerations != "captions"
         return replace(declared, type=declared.type.within(forms.namespace, named=named))
     if isinstance(declared.type, DateTimeOffset) and forms.instants == "short":
         return replace(declared, type=instant_type(forms))
     if rule is None or (rule.length is None and not members):
         return declared
-    stored_length = declared.type.stored_length if isinstance(declared.type, Text) else None
+    stored_length = declared.type.stored_length if isinstance(declared.type, types.Text) else None
     if members:
         named = forms.enumerations == "names" and place not in forms.captioned
-        derived = EnumText(members, named=named, stored_length=stored_length)
+        derived = types.EnumText(members, named=named, stored_length=stored_length)
         return replace(declared, type=derived, suggested=derived.options)
-    is_code = rule.code or isinstance(declared.type, CodeText)
-    kind = CodeText if is_code else _KINDS[rule.form]
+    is_code = rule.code or isinstance(declared.type, types.CodeText)
+    kind = types.CodeText if is_code else _KINDS[rule.form]
     return replace(declared, type=kind(rule.length, stored_length=stored_length))

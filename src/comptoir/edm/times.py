@@ -5,7 +5,7 @@ All but durations are stored as text, whose order is the order in time.
 
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from types import MappingProxyType
 
 from typing_extensions import override
@@ -19,8 +19,8 @@ Clock = Callable[[], float]
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _INSTANT = re.compile(
-    r"(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,20}))?"
-    r"(?:[Zz]|([+-])(\d{2}):(\d{2}))",
+    r"(\d{4}-\d{2}-\d{2}[Tt ](\d{2}):\d{2}(?::\d{2})?(?:\.\d{1,20})?)"
+    r"(?:[Zz]|[+-](\d{2}):(\d{2}))",
     re.ASCII,
 )
 _STORED_INSTANT = re.compile(
@@ -33,7 +33,6 @@ class Date(TextualType):
 
     edm_name = "Edm.Date"
     default = "0001-01-01"
-    empty_json = '"0001-01-01"'
     expected = "a date"
     example = '"2026-01-31"'
     json_schema = MappingProxyType({"type": "string", "format": "date"})
@@ -54,7 +53,6 @@ class DateTimeOffset(TextualType):
 
     edm_name = "Edm.DateTimeOffset"
     default = "0001-01-01T00:00:00.000Z"
-    empty_json = '"0001-01-01T00:00:00.000Z"'
     expected = "a date and time with an offset"
     example = '"2026-01-31T12:30:00.000Z"'
     facets = MappingProxyType({"Precision": 3})
@@ -72,25 +70,21 @@ class DateTimeOffset(TextualType):
         match = _INSTANT.fullmatch(text)
         if match is None:
             raise self.malformed(text)
-        day, time, fraction, sign, hours, minutes = match.groups()
-        milliseconds = (fraction or "").ljust(3, "0")[:3]
+        local, hour, offset_hours, offset_minutes = match.groups(default="0")
         try:
-            check_hour(time)
-            local = datetime.fromisoformat(f"{day}T{time}")
-            if sign:
-                if int(hours) > 23 or int(minutes) > 59:
-                    raise EdmError(rows.NO_OFFSET, value=text)
-                offset = timedelta(hours=int(hours), minutes=int(minutes))
-                local = local - offset if sign == "+" else local + offset
+            check_hour(hour)
+            if int(offset_hours) > 23 or int(offset_minutes) > 59:
+                # an error of the date or the time takes precedence
+                datetime.fromisoformat(local)
+                raise EdmError(rows.NO_OFFSET, value=text)
+            return instant(datetime.fromisoformat(text.upper()))
         except (ValueError, OverflowError):
             raise EdmError(rows.NO_INSTANT, value=text) from None
-        return f"{local.isoformat(timespec='seconds')}.{milliseconds}Z"
 
 
 class ShortInstant(DateTimeOffset):
     """An instant whose wire form has no zeros at the end of its seconds: `12:30:00.5Z`."""
 
-    empty_json = '"0001-01-01T00:00:00Z"'
     example = '"2026-01-31T12:30:00Z"'
     form = "(short)"
 
@@ -115,7 +109,7 @@ def instant(value: datetime) -> str:
     return f"{utc.isoformat(timespec='milliseconds')}Z"
 
 
-_TIME = re.compile(r"(\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,20}))?)?", re.ASCII)
+_TIME = re.compile(r"\d{2}:\d{2}(?::\d{2}(?:\.\d{1,20})?)?", re.ASCII)
 _DURATION = re.compile(
     r"(-?)P(?=[\dT])(?:(\d{1,12})D)?"
     r"(?:T(?=\d)(?:(\d{1,14})H)?(?:(\d{1,16})M)?(?:(\d{1,18})(?:\.(\d{1,20}))?S)?)?",
@@ -135,23 +129,19 @@ class TimeOfDay(TextualType):
 
     edm_name = "Edm.TimeOfDay"
     default = "00:00:00.000"
-    empty_json = '"00:00:00.000"'
     expected = "a time of day"
     example = '"23:59:59.999"'
     json_schema = MappingProxyType({"type": "string", "format": "time"})
 
     @override
     def from_text(self, text: str) -> Stored:
-        match = _TIME.fullmatch(text)
-        if match is None:
+        if _TIME.fullmatch(text) is None:
             raise self.malformed(text)
-        minutes, seconds, fraction = match.groups()
         try:
-            check_hour(minutes)
-            time.fromisoformat(f"{minutes}:{seconds or '00'}")
+            check_hour(text)
+            return time.fromisoformat(text).isoformat("milliseconds")
         except ValueError:
             raise EdmError(rows.NO_TIME, value=text) from None
-        return f"{minutes}:{seconds or '00'}.{(fraction or '').ljust(3, '0')[:3]}"
 
 
 def duration_text(stored: Stored) -> str:
@@ -173,7 +163,6 @@ class Duration(TextualType):
 
     edm_name = "Edm.Duration"
     default = 0
-    empty_json = '"PT0S"'
     expected = "a duration"
     example = '"P1DT12H"'
     json_schema = MappingProxyType({"type": "string", "format": "duration"})
@@ -183,14 +172,10 @@ class Duration(TextualType):
         match = _DURATION.fullmatch(text)
         if match is None:
             raise self.malformed(text)
-        sign, days, hours, minutes, seconds, fraction = match.groups()
-        span = (
-            int(days or 0) * DAY
-            + int(hours or 0) * _HOUR
-            + int(minutes or 0) * _MINUTE
-            + int(seconds or 0) * SECOND
-        )
-        span += int((fraction or "").ljust(SCALE, "0")[:SCALE])
+        sign, *counts, fraction = match.groups(default="")
+        units = (DAY, _HOUR, _MINUTE, SECOND)
+        span = sum(int(count or 0) * unit for count, unit in zip(counts, units, strict=True))
+        span += int(fraction.ljust(SCALE, "0")[:SCALE])
         if span > MOST_DECIMAL:
             raise EdmError(rows.LONG_DURATION, most=WHOLE_DIGITS, value=text)
         return -span if sign else span

@@ -78,9 +78,6 @@ class PrimitiveType(ABC):
     default: Stored
     """The stored form of an empty value."""
 
-    empty_json: str
-    """The wire form of an empty value, as JSON."""
-
     expected: str
     """A noun phrase for the values, after "must be" in messages."""
 
@@ -122,6 +119,11 @@ class PrimitiveType(ABC):
     def from_ieee754_json(self, value: Json) -> Stored:
         """`from_json` for a body that is `IEEE754Compatible`."""
         return self.from_json(value)
+
+    @property
+    def empty_json(self) -> str:
+        """The wire form of an empty value, as JSON."""
+        return msgspec.json.encode(self.wire(self.default)).decode()
 
     @abstractmethod
     def from_json(self, value: Json) -> Stored:
@@ -204,7 +206,6 @@ class Guid(TextualType):
 
     edm_name = "Edm.Guid"
     default = NO_GUID
-    empty_json = f'"{NO_GUID}"'
     expected = "a Guid"
     example = '"5d115c9c-44e3-4a11-bb43-000d3a2feca1"'
     json_schema = MappingProxyType({"type": "string", "format": "uuid"})
@@ -225,7 +226,6 @@ class Boolean(PrimitiveType):
 
     edm_name = "Edm.Boolean"
     default = 0
-    empty_json = "false"
     expected = "true or false"
     example = "true"
     json_schema = MappingProxyType({"type": "boolean"})
@@ -266,7 +266,6 @@ class Text(TextualType):
     edm_name = "Edm.String"
     quoted = True
     default = ""
-    empty_json = '""'
     expected = "text"
     example = '"text"'
 
@@ -420,7 +419,6 @@ class EnumText(Text):
         """The members in wire form."""
         self.caption_of: Mapping[str, str] = dict(zip(wire, captions, strict=True))
         """The captions of members by their wire form."""
-        self.empty_json = msgspec.json.encode(self.options[0]).decode()
         self.example = msgspec.json.encode(self.options[-1]).decode()
         self.expected = "one of the options " + ", ".join(map(quoted, self.options))
         if name and named:
@@ -431,7 +429,7 @@ class EnumText(Text):
             self._wire_of = dict(zip(stored, wire, strict=True))
             self._wire_of.setdefault("", self.options[0])
             self.restores = False
-            self.to_wire = self._to_wire
+            self.to_wire = lambda stored: self._wire_of.get(str(stored), stored)
             pairs = self._stored_of.items()
             self.form = f"({','.join(f'{sent}={kept}' for sent, kept in pairs)})"
 
@@ -454,9 +452,6 @@ class EnumText(Text):
     @override
     def accepted_json_schema(self) -> JsonSchema:
         return {**self.json_schema, "enum": self.options}
-
-    def _to_wire(self, stored: Stored) -> Wire:
-        return self._wire_of.get(str(stored), stored)
 
     @override
     def from_wire(self, value: Json) -> Stored:

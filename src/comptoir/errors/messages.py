@@ -78,20 +78,15 @@ def description(text: str) -> str:
     return _NOT_IN_DESCRIPTION.sub("'", text.replace("…", "..."))
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name` in any case, with or without the suffix `Ext`."""
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """A question that names the known name most like `name`; empty if there is none.
+
+    The case does not matter, and neither does the suffix `Ext`.
+    """
     if len(name) > LONGEST_NAME:
-        return None
+        return ""
     wanted = name.lower()
     by_lower = {each.lower(): each for each in islice(known, MOST_NAMES)}
-    for form in (wanted, wanted + _SUFFIX):
-        if form in by_lower:
-            return by_lower[form]
-    found = get_close_matches(wanted, by_lower, n=1)
-    return by_lower[found[0]] if found else None
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """A question that names the nearest known name; empty if there is none."""
-    found = nearest(name, known)
-    return "" if found is None else f"Did you mean {found}?"
+    same = [form for form in (wanted, wanted + _SUFFIX) if form in by_lower]
+    found = same or get_close_matches(wanted, by_lower, n=1)
+    return f"Did you mean {by_lower[found[0]]}?" if found else ""

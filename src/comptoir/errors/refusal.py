@@ -1,10 +1,11 @@
 """What is raised: a refusal of a request, by its row, or an error that the operator can fix."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Self
+
+import msgspec
 
 from comptoir.errors.messages import filled, message, suggestion
 
@@ -54,8 +55,7 @@ class ExceededLimit(StrEnum):
     GUESSES = "guesses"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ErrorType:
+class ErrorType(msgspec.Struct, frozen=True, eq=False):
     """A row of the table; `code` is stable across releases.
 
     `check` is the one that refuses a request with it, unless the refusal's row has another one.
@@ -81,8 +81,7 @@ class ErrorType:
         return RefusalRow(self, problem, remedy, check, group, limit, headers)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RefusalRow:
+class RefusalRow(msgspec.Struct, frozen=True, eq=False):
     """A refusal that a client can get; `problem`, `remedy` and `headers` are templates of facts.
 
     A template may contain `{fact}`, with a format (`{fact:.20}`) or in quotes (`{fact!q}`). `check`
@@ -121,13 +120,10 @@ class RefusalRow:
         facts.update(more)
         nearest = suggestion(f"{facts['name']}", known) if known else ""
         column = None if position is None else position + 1
-        refusal = Refusal(self, facts, error, nearest, target, column)
-        refusal.headers = {**refusal.headers, **(headers or {})}
-        return refusal
+        return Refusal(self, facts, error, nearest, target, column, headers)
 
 
-@dataclass(frozen=True, slots=True)
-class OAuthError:
+class OAuthError(msgspec.Struct, frozen=True):
     """A row of the table of the token endpoint's errors (RFC 6749, 5.2).
 
     `number` is what Microsoft's client libraries know the error by. `check` is the one that
@@ -141,8 +137,7 @@ class OAuthError:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorDetail:
+class ErrorDetail(msgspec.Struct, frozen=True):
     """One of several errors of a request."""
 
     code: str
@@ -169,6 +164,7 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         remedy: str = "",
         target: str | None = None,
         column: int | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self.row = row
         self.error = error or row.error
@@ -180,9 +176,8 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         if self.error.code == "BadRequest" and "-" in (target or ""):
             # a header; names of properties have no hyphen
             self.check = row.check or Check.PRECONDITION
-        self.headers: Mapping[str, str] = {
-            name: filled(value, facts) for name, value in row.headers.items()
-        }
+        templates = row.headers.items()
+        self.headers = {name: filled(text, facts) for name, text in templates} | dict(headers or {})
         self.details: tuple[ErrorDetail, ...] = ()
         self.denial: OAuthRefusal | None = None
         self.change: int | None = None

@@ -128,9 +128,9 @@ class PipelineBinder:
                 self._regroup({}, node)
             case syntax.GroupBy():
                 self._group(node)
-            case syntax.Top():
+            case syntax.Limit(name="top"):
                 self._limit(node.count, 0)
-            case syntax.Skip():
+            case syntax.Limit():
                 self._limit(LARGEST, node.count)
             case syntax.Identity():
                 pass

@@ -226,7 +226,7 @@ class ExpandBinder:
         if self.items > self.limits.items:
             # the parser counts a `*` as one item
             raise rows.LONG_EXPANSION(EXPAND, item.position, limit=self.limits.items)
-        options, positions = item.options, item.positions.options
+        options, positions = item.options, item.positions
         for option in _UNSUPPORTED:
             if option in options.given:
                 construct = f"{option} within $expand"

@@ -1,11 +1,11 @@
 """The record that a profile is, and its parts, with the values of the profile `standard`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal, Self
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 NAMESPACE, CONTAINER = "Comptoir", "Container"
 """The names of the schema and of its container, as the model is declared."""
@@ -41,8 +41,7 @@ class FieldOptions(msgspec.Struct, frozen=True, kw_only=True):
     ours: Annotated[bool, about("Business Central does not declare the field.")] = False
 
 
-@dataclass(frozen=True, slots=True)
-class TableRule:
+class TableRule(msgspec.Struct, frozen=True):
     """The table that an entity set shows: its number, its caption, and its properties' rules.
 
     `periods` are pairs of dates, the first of which is not after the second. A record is not
@@ -57,22 +56,20 @@ class TableRule:
     used_in: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(msgspec.Struct, frozen=True):
     """The tables by entity set, and other names of sets; none in the standard profile.
 
     `enums` are the members of enumerations, each with its caption, the empty value first. Without
     `relations`, a value may name a record that does not exist.
     """
 
-    tables: Mapping[str, TableRule] = field(default_factory=dict)
-    enums: Mapping[str, Members] = field(default_factory=dict)
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, TableRule] = {}
+    enums: Mapping[str, Members] = {}
+    aliases: Mapping[str, str] = {}
     relations: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ShownProperty:
+class ShownProperty(msgspec.Struct, frozen=True):
     """A further property of companies, with values that the service has in another form.
 
     `shows` is the property with the value, or `number` for that of the record's last change. If it
@@ -84,8 +81,7 @@ class ShownProperty:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
-class ValueForms:
+class ValueForms(msgspec.Struct, frozen=True):
     """The forms of enumerations, instants and entity tags.
 
     `enumerations`: captions, or encoded names; with `declared`, names of those that are the types
@@ -105,7 +101,7 @@ class ValueForms:
     captioned: frozenset[str] = frozenset()
     tags: Literal["plain", "base64"] = "plain"
     interface_extensions: bool = True
-    of_companies: Mapping[str, ShownProperty] = field(default_factory=dict)
+    of_companies: Mapping[str, ShownProperty] = {}
     namespace: str = NAMESPACE
     container: str = CONTAINER
     edit_terms: bool = False
@@ -122,8 +118,7 @@ DECLARED = ValueForms()
 Treatment = Literal["evaluated", "refused", "ignored"]
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseOverride:
+class ResponseOverride(msgspec.Struct, frozen=True):
     """The response to a group of refusals; `message` may contain their facts, as `{set}`.
 
     `retries`: the response says when to send the request again, in `Retry-After`. The envelope has
@@ -138,8 +133,7 @@ class ResponseOverride:
     media: Literal["json", "xml", "asked", "empty"] = "json"
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(msgspec.Struct, frozen=True):
     """The form of errors, and what every response has.
 
     `places`: an error has `target` and `details`. `suffix` ends each message; its `{id}` is the
@@ -150,15 +144,14 @@ class Envelope:
 
     places: bool = True
     suffix: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     ids: tuple[str, ...] = ()
     media: str = "application/json"
     spaced: bool = False
-    translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    translations: Mapping[str, Mapping[str, str]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class WriteRules:
+class WriteRules(msgspec.Struct, frozen=True):
     """The rules of writes.
 
     `tags` says, by method, whether a write requires an ETag; of creates, only those in the entity
@@ -171,7 +164,7 @@ class WriteRules:
     always refused.
     """
 
-    tags: Mapping[str, Literal["required", "optional", "ignored"]] = field(
+    tags: Mapping[str, Literal["required", "optional", "ignored"]] = msgspec.field(
         default_factory=lambda: dict.fromkeys(("POST", "PATCH", "PUT", "DELETE"), "required")
     )
     body_tag: bool = True
@@ -183,8 +176,7 @@ class WriteRules:
     computed: Literal["ignored", "unchanged", "refused"] = "ignored"
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRules:
+class BatchRules(msgspec.Struct, frozen=True):
     """The rules of batches.
 
     `snapshot`: a batch with `Isolation: snapshot` is one transaction, and other requests may have
@@ -202,8 +194,7 @@ class BatchRules:
     merge: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FilterRules:
+class FilterRules(msgspec.Struct, frozen=True, eq=False):
     """The parts that filters may contain, and the meaning of their comparisons.
 
     A filter with a construct that is `refused` gets 501, and one with a construct that is `ignored`
@@ -232,8 +223,7 @@ ODATA = FilterRules()
 """Filters as in OData."""
 
 
-@dataclass(frozen=True, slots=True)
-class Queries:
+class Queries(msgspec.Struct, frozen=True):
     """The rules of queries.
 
     `version` is the value of `$schemaversion` that selects `dialect`, which requests without it
@@ -246,7 +236,7 @@ class Queries:
 
     dialect: FilterRules = ODATA
     version: str = ""
-    others: Mapping[str, FilterRules] = field(default_factory=dict)
+    others: Mapping[str, FilterRules] = {}
     renamed: frozenset[str] = frozenset()
     unsupported: frozenset[str] = frozenset()
     tracks_changes: bool = True
@@ -265,8 +255,7 @@ class Queries:
         return frozenset({self.version, *self.renamed, *self.others} - {""})
 
 
-@dataclass(frozen=True, slots=True)
-class Routes:
+class Routes(msgspec.Struct, frozen=True):
     """The addresses of the API besides `base_path`, each an environment followed by an API.
 
     `environments` are paths, in which names may be in braces: `tenant` (one of `oauth_tenants`), or
@@ -281,17 +270,16 @@ class Routes:
     `definitions`: a service root has `entityDefinitions`, the captions of sets and properties.
     """
 
-    environments: Mapping[str, str] = field(default_factory=dict)
-    apis: Mapping[str, str] = field(default_factory=dict)
+    environments: Mapping[str, str] = {}
+    apis: Mapping[str, str] = {}
     joins_slashes: str = ""
     basic: bool = False
     sets_at_root: bool = False
     definitions: bool = False
-    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    names: Mapping[str, tuple[str, ...]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Hooks:
+class Hooks(msgspec.Struct, frozen=True):
     """The rules of subscriptions. Times are in seconds.
 
     A receiver has `handshake` for its answer before a subscription lasts `lifetime`, and there may
@@ -320,8 +308,7 @@ class Hooks:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(msgspec.Struct, frozen=True):
     """The responses of the token endpoint.
 
     `seconds` is how long a token is valid. `numbered`: the description of an error begins with the
@@ -332,8 +319,7 @@ class Tokens:
     numbered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """A profile.
 
     The override of a refusal is that of its group in `errors`, or else that of its error's code
@@ -344,10 +330,10 @@ class Profile:
     evenly. Without `hooks` there are no subscriptions.
     """
 
-    settings: Mapping[str, str | int | float] = field(default_factory=dict)
+    settings: Mapping[str, str | int | float] = {}
     envelope: Envelope = Envelope()
-    errors: Mapping[str, ResponseOverride] = field(default_factory=dict)
-    codes: Mapping[str, ResponseOverride] = field(default_factory=dict)
+    errors: Mapping[str, ResponseOverride] = {}
+    codes: Mapping[str, ResponseOverride] = {}
     shows_limits: bool = True
     sliding_rates: bool = False
     tokens: Tokens = Tokens()

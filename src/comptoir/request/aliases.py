@@ -1,11 +1,11 @@
 """Parameter aliases (OData URL Conventions 4.01, 5.3): `$filter=number eq @n&@n='10000'`."""
 
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 import msgspec
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal
 from comptoir.request.expression import tree
 from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits, parse_expression
 
@@ -13,22 +13,10 @@ Aliases = Mapping[str, tree.Node]
 """Names without the `@`, and their expressions."""
 
 
-class _Extent(msgspec.Struct, frozen=True):
-    """The size of a tree after all aliases in it are replaced.
-
-    `nodes` counts as the limit of the same name does, `members` the literals in lists, and
-    `height` the nodes from the root to the deepest leaf.
-    """
-
-    nodes: int
-    members: int
-    height: int
-
-
-_NODE = _Extent(1, 0, 1)
-_MEMBER = _Extent(0, 1, 1)
 _FULL_LISTS = 10
 """Lists of full length in an expression in which aliases repeat them."""
+
+_NULL = tree.Literal("null", "null")
 
 
 def parse_aliases(
@@ -48,99 +36,67 @@ def resolve(
 
     The nodes of an alias have the position at which `node` refers to it. Raises `Refusal` (400),
     with an alias as target, for a cycle of aliases, and if the new tree would exceed `limits`; it
-    is measured before it is built.
+    is counted while it is built.
     """
-    if not any(isinstance(each, tree.Parameter) for each, _ in tree.walk(node)):
-        return node
-    _Measure(aliases, limits).extent(node, ())
-    return _replaced(node, aliases)
+    names = [each.name for each, _ in tree.walk(node) if isinstance(each, tree.Parameter)]
+    return _Resolver(aliases, limits, names[0]).replaced(node) if names else node
 
 
-class _Measure:
-    def __init__(self, aliases: Aliases, limits: ExpressionLimits) -> None:
+class _Resolver:
+    """Replaces the aliases of an expression, of which `name` is one."""
+
+    def __init__(self, aliases: Aliases, limits: ExpressionLimits, name: str) -> None:
         self._aliases = aliases
         self._limits = limits
-        self._measured: dict[str, _Extent] = {}
+        self._name = name
+        self._nodes = self._members = 0
 
-    def extent(self, node: tree.Node, within: tuple[str, ...]) -> _Extent:
-        """The extent of `node`; `within` are the aliases that led to it, in their order."""
-        nodes = members = height = 0
-        in_lists: set[int] = set()
-        for each, level in tree.walk(node):
-            part = _MEMBER if id(each) in in_lists else _NODE
-            if isinstance(each, tree.Parameter):
-                part = self._alias(each.name, within)
-            elif isinstance(each, tree.In | tree.Collection):
-                in_lists.update(id(item) for item in each.items if isinstance(item, tree.Literal))
-            nodes += part.nodes
-            members += part.members
-            height = max(height, level - 1 + part.height)
-            if self._exceeds(_Extent(nodes, members, height)):
-                raise self._too_large(within[0] if within else _first(node))
-        return _Extent(nodes, members, height)
+    def replaced(
+        self,
+        node: tree.Node,
+        level: int = 1,
+        within: tuple[str, ...] = (),
+        position: int | None = None,
+    ) -> tree.Node:
+        """`node` without aliases; `within` are those that led to it, which is at `position`."""
+        if isinstance(node, tree.Parameter):
+            at = node.position if position is None else position
+            return self._alias(node.name, level, within, at)
+        literals = 0
+        if isinstance(node, tree.In | tree.Collection):
+            literals = sum(isinstance(each, tree.Literal) for each in node.items)
+        # a literal in a list is a member, and not a node
+        self._count(1 - literals, literals, level, within)
 
-    def _exceeds(self, extent: _Extent) -> bool:
-        limits = self._limits
-        return (
-            extent.nodes > limits.nodes
-            or extent.members > limits.in_list * _FULL_LISTS
-            or extent.height > limits.height
-        )
+        def changed(value: object) -> object:
+            if isinstance(value, tree.Syntax):
+                return self.replaced(cast("tree.Node", value), level + 1, within, position)
+            return tuple([changed(each) for each in value]) if isinstance(value, tuple) else value
 
-    def _too_large(self, name: str) -> Refusal:
-        limits, alias = self._limits, shown_alias(name)
-        return rows.ALIAS_TOO_LARGE(
-            alias,
-            alias=alias,
-            nodes=limits.nodes,
-            members=limits.in_list * _FULL_LISTS,
-            levels=limits.height,
-        )
+        changes = {name: changed(getattr(node, name)) for name in node.__struct_fields__}
+        if position is not None:
+            changes["position"] = position
+        return msgspec.structs.replace(node, **changes)
 
-    def _alias(self, name: str, within: tuple[str, ...]) -> _Extent:
-        extent = self._measured.get(name)
-        if extent is not None:
-            return extent
+    def _alias(self, name: str, level: int, within: tuple[str, ...], position: int) -> tree.Node:
         alias = shown_alias(name)
         if name in within:
             around = " -> ".join(f"@{each[:40]}" for each in (*within[within.index(name) :], name))
             raise rows.ALIAS_CYCLE(alias, alias=alias, cycle=around)
         if len(within) >= self._limits.depth:
             raise rows.ALIAS_TOO_DEEP(alias, alias=alias, limit=self._limits.depth)
-        node = self._aliases.get(name)
-        extent = _NODE if node is None else self.extent(node, (*within, name))
-        self._measured[name] = extent
-        return extent
+        node = self._aliases.get(name, _NULL)
+        return self.replaced(node, level, (*within, name), position)
 
-
-def _first(node: tree.Node) -> str:
-    return next(each.name for each, _ in tree.walk(node) if isinstance(each, tree.Parameter))
-
-
-def _replaced(node: tree.Node, aliases: Aliases, position: int | None = None) -> tree.Node:
-    """`node` with its aliases replaced, and at a `position`; `_Measure` has checked its height."""
-    if isinstance(node, tree.Parameter):
-        at = node.position if position is None else position
-        return _replaced(_value(node, aliases), aliases, at)
-    rest = iter([_replaced(each, aliases, position) for each in tree.children(node)])
-
-    def replaced(value: object) -> object:
-        if isinstance(value, tree.Syntax):
-            return next(rest)
-        return tuple([replaced(each) for each in value]) if isinstance(value, tuple) else value
-
-    changes = {name: replaced(getattr(node, name)) for name in node.__struct_fields__}
-    if position is not None:
-        changes["position"] = position
-    return msgspec.structs.replace(node, **changes)
-
-
-def _value(alias: tree.Parameter, aliases: Aliases) -> tree.Node:
-    """The expression of an alias, which may be that of another alias."""
-    found: tree.Node | None = alias
-    while isinstance(found, tree.Parameter):
-        found = aliases.get(found.name)
-    return tree.Literal("null", "null", alias.position) if found is None else found
+    def _count(self, nodes: int, members: int, level: int, within: tuple[str, ...]) -> None:
+        self._nodes += nodes
+        self._members += members
+        limits, most = self._limits, self._limits.in_list * _FULL_LISTS
+        if self._nodes > limits.nodes or self._members > most or level > limits.height:
+            alias = shown_alias(within[0] if within else self._name)
+            raise rows.ALIAS_TOO_LARGE(
+                alias, alias=alias, nodes=limits.nodes, members=most, levels=limits.height
+            )
 
 
 def shown_alias(name: str) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from typing import ClassVar, TypeAlias, get_args
+from typing import ClassVar, TypeAlias
 
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
@@ -95,18 +95,10 @@ class OrderBy(Syntax, frozen=True):
     position: int = 0
 
 
-class Top(Syntax, frozen=True):
-    """`top(…)`: the first `count` records."""
+class Limit(Syntax, frozen=True):
+    """`top(…)` or `skip(…)`: the first `count` records, or those after them."""
 
-    name: ClassVar = "top"
-    count: int
-    position: int = 0
-
-
-class Skip(Syntax, frozen=True):
-    """`skip(…)`: the records after the first `count`."""
-
-    name: ClassVar = "skip"
+    name: str
     count: int
     position: int = 0
 
@@ -119,9 +111,11 @@ class Identity(Syntax, frozen=True):
 
 
 Transformation: TypeAlias = (
-    FilterBy | GroupBy | AggregateInto | ComputeAlso | SearchFor | OrderBy | Top | Skip | Identity
+    FilterBy | GroupBy | AggregateInto | ComputeAlso | SearchFor | OrderBy | Limit | Identity
 )
-TRANSFORMATIONS: tuple[str, ...] = tuple(each.name for each in get_args(Transformation))
+TRANSFORMATIONS = (
+    "filter", "groupby", "aggregate", "compute", "search", "orderby", "top", "skip", "identity",
+)  # fmt: skip
 """The names of the transformations."""
 
 
@@ -196,10 +190,8 @@ class _ApplyReader(ExpressionParser):
                 reader = SearchReader(self.text, self._limits, self.option, self.position)
                 transformation = SearchFor(reader.search(), start)
                 self.position = reader.position
-            case "top":
-                transformation = Top(self._number("top"), start)
             case _:
-                transformation = Skip(self._number("skip"), start)
+                transformation = Limit(name, self._number(name), start)
         return transformation
 
     def _aggregates(self) -> tuple[Aggregate, ...]:

@@ -132,20 +132,14 @@ class ExpandLimits(msgspec.Struct, frozen=True):
 DEFAULT_EXPAND_LIMITS = ExpandLimits()
 
 
-class Positions(msgspec.Struct, frozen=True):
-    """The offsets of an item and of its options' values in the whole `$expand`."""
-
-    item: int = 0
-    options: Mapping[str, int] = MappingProxyType({})
-
-
 class ExpandItem(Syntax, frozen=True):
     """One item: the names along a path, or `("*",)` for all navigation properties.
 
     A name with a dot is an entity type to which the path casts. `result` is added to each record:
     the related records, their references, or their count. `options` are the same as in a request
     for the related records, with the aliases of the request; `items` are those of a nested
-    `$expand`.
+    `$expand`. `position` is the offset in the whole text, and `positions` has those of the values
+    of options.
     """
 
     path: tuple[str, ...]
@@ -153,12 +147,8 @@ class ExpandItem(Syntax, frozen=True):
     options: QueryOptions = NO_OPTIONS
     items: tuple["ExpandItem", ...] = ()
     levels: Levels | None = None
-    positions: Positions = Positions()
-
-    @property
-    def position(self) -> int:
-        """The offset of the item in the text of the whole `$expand`."""
-        return self.positions.item
+    positions: Mapping[str, int] = MappingProxyType({})
+    position: int = 0
 
 
 def parse_expand(
@@ -184,15 +174,12 @@ def within(refusal: Refusal, position: int) -> Refusal:
     return refusal.at(EXPAND, position + (refusal.column or 1))
 
 
-class _ItemOptions(NamedTuple):
-    """The options of an item by name: texts, their offsets, and the items of its `$expand`."""
+class _Value(NamedTuple):
+    """The text of an option of an item, its offset, and the items of an `$expand`."""
 
-    texts: Mapping[str, str]
-    positions: Mapping[str, int]
+    text: str
+    position: int
     items: tuple[ExpandItem, ...]
-
-
-_NO_OPTIONS = _ItemOptions({}, {}, ())
 
 
 class _ExpandReader(OptionReader):
@@ -240,15 +227,16 @@ class _ExpandReader(OptionReader):
         path, result = self._path(found[0], start)
         self.position = found.end()
         self.skip_blanks()
-        given = _NO_OPTIONS
+        given: Mapping[str, _Value] = {}
         if self.text.startswith("(", self.position):
             allowed = _OPTIONS[result]
             if path == ("*",):
                 allowed = _STAR_OPTIONS if result == "entities" else frozenset()
             given = self._options(allowed, depth)
-        options = self._typed(given)
-        positions = Positions(start, given.positions)
-        return ExpandItem(path, result, options, given.items, self._levels(given), positions)
+        options, levels = self._typed(given), self._levels(given)
+        items = given[EXPAND].items if EXPAND in given else ()
+        positions = {name: each.position for name, each in given.items()}
+        return ExpandItem(path, result, options, items, levels, positions, start)
 
     def _path(self, text: str, start: int) -> tuple[tuple[str, ...], ExpandResult]:
         if "@" in text:
@@ -264,28 +252,24 @@ class _ExpandReader(OptionReader):
             raise self.refuse(rows.NOT_NAVIGATION, start, path=text)
         return path, end or "entities"
 
-    def _options(self, allowed: frozenset[str], depth: int) -> _ItemOptions:
+    def _options(self, allowed: frozenset[str], depth: int) -> Mapping[str, _Value]:
         """The options in the parentheses that open at `position`."""
         opened = self.position
         self.position += 1
-        texts: dict[str, str] = {}
-        positions: dict[str, int] = {}
-        items: tuple[ExpandItem, ...] = ()
+        given: dict[str, _Value] = {}
         while True:
             start = self.skip_blanks()
             name = self._name(allowed)
-            if name in texts:
+            if name in given:
                 raise self.refuse(rows.GIVEN_TWICE, start, name=name)
             start = self.position
-            if name == EXPAND:
-                items = self.items(depth + 1)
-            else:
+            items = self.items(depth + 1) if name == EXPAND else ()
+            if name != EXPAND:
                 self._skip_value(_SEARCH_END if name == "$search" else _TEXT_END)
-            texts[name] = self.text[start : self.position].rstrip(" \t")
-            positions[name] = start
+            given[name] = _Value(self.text[start : self.position].rstrip(" \t"), start, items)
             if self.text.startswith(")", self.position):
                 self.position += 1
-                return _ItemOptions(texts, positions, items)
+                return given
             if not self.text.startswith(";", self.position):
                 raise self.misplaced(
                     rows.OPEN_OPTIONS, self.position, "';' or ')'", opened=opened + 1
@@ -330,26 +314,24 @@ class _ExpandReader(OptionReader):
         if not self.text[start : self.position].strip(" \t"):
             raise self.unexpected(start, "a value", _EXPAND_EXAMPLE)
 
-    def _typed(self, given: _ItemOptions) -> QueryOptions:
+    def _typed(self, given: Mapping[str, _Value]) -> QueryOptions:
         """The options of an item, without `$levels`, which repeats the item."""
         values: dict[str, object] = {}
         for name in _ORDER:
-            text = given.texts.get(name)
-            if text is not None:
-                read = VALUE_READERS.get(name)
-                position = given.positions[name]
+            if name in given:
+                text, position, _ = given[name]
                 if name in self._limits.unsupported:
                     raise self.unsupported(name, position)
+                read = VALUE_READERS.get(name)
                 values[name] = text if read is None else read(name, text, EXPAND, position)
         return query_options(values, self._aliases)
 
-    def _levels(self, given: _ItemOptions) -> Levels | None:
-        text = given.texts.get(_LEVELS)
-        if text is None:
+    def _levels(self, given: Mapping[str, _Value]) -> Levels | None:
+        if _LEVELS not in given:
             return None
+        text, position, _ = given[_LEVELS]
         if text.lower() == "max":
             return "max"
-        position = given.positions[_LEVELS]
         if text.startswith("0") or not (text.isascii() and text.isdigit()):
             raise self.refuse(rows.NOT_LEVELS, position, value=text)
         return whole_number(_LEVELS, text, EXPAND, position)

@@ -43,16 +43,18 @@ ISOLATION = (b"isolation", b"odata-isolation")
 
 _QUALITY = re.compile(r"\d{1,4}(?:\.\d{0,20})?|\.\d{1,20}", re.ASCII)
 _QUOTED = r'"[^"\\]*(?:\\.[^"\\]*)*"'
-_PART = re.compile(rf'[^",;]*(?:{_QUOTED}[^",;]*)*', re.DOTALL)
+_PART = re.compile(rf'([^",;]*(?:{_QUOTED}[^",;]*)*)([,;]|\Z)', re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _ENTITY_TAG = re.compile(rb'\s*(?:W/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*')
+_ENTITY_TAGS = re.compile(rb"%b(?:,%b)*" % (_ENTITY_TAG.pattern, _ENTITY_TAG.pattern))
 _VERSION = re.compile(rb"(\d{1,3})\.(\d{1,3})")
 _SUPPORTED_VERSIONS = ((4, 0), (4, 1))
-_OLD_VERSIONS = (
-    (b"maxdataserviceversion", "MaxDataServiceVersion"),
-    (b"dataserviceversion", "DataServiceVersion"),
-)
-_OF_VERSIONS = frozenset({b"odata-version", b"odata-maxversion", *dict(_OLD_VERSIONS)})
+_VERSIONS = {b"odata-version": "OData-Version", b"odata-maxversion": "OData-MaxVersion"}
+_OLD_VERSIONS = {
+    b"maxdataserviceversion": "MaxDataServiceVersion",
+    b"dataserviceversion": "DataServiceVersion",
+}
+_OF_VERSIONS = frozenset({*_VERSIONS, *_OLD_VERSIONS})
 _OF_ISOLATION = frozenset(ISOLATION)
 PROTOCOL_HEADERS = _OF_VERSIONS | _OF_ISOLATION | frozenset(ACCESS)
 """The headers that `check_versions`, `check_isolation` and `access` read."""
@@ -73,6 +75,16 @@ _JSON_PARAMETERS: Mapping[str, str] = {
     "exponentialdecimals": "exponential",
 }
 """Parameters of `application/json`; OData 4.01 omits `odata.`."""
+
+_JSON_VALUES = {"metadata": LEVELS, "charset": ("utf-8", "utf8")}
+"""Values of these parameters; the others are true or false."""
+
+_WRITTEN = {
+    "streaming": ";odata.streaming=true",
+    "ieee754": ";IEEE754Compatible=true",
+    "charset": ";charset=utf-8",
+}
+"""Parameters in the `Content-Type` of a response."""
 
 _ODATA = "odata."
 _COUNTED_DIGITS = 9
@@ -127,19 +139,20 @@ def elements(text: str) -> list[Element]:
     """
     found: list[Element] = []
     parts: list[tuple[str, str]] = []
-    position, end, left = 0, len(text), MOST_PARTS
-    while position <= end and left:
-        left -= 1
+    position = 0
+    for _ in range(MOST_PARTS):
         match = _PART.match(text, position)
-        position = position if match is None else match.end()
-        if position < end and text[position] == '"':
+        if match is None:
             break
-        if match is not None:
-            parts.append(_pair(match[0]))
-        if position == end or text[position] == ",":
-            _close(parts, found)
+        parts.append(_pair(match[1]))
+        if match[2] != ";":
+            (name, value), *parameters = parts
+            if name:
+                found.append(Element(name, value, tuple(each for each in parameters if each[0])))
             parts = []
-        position += 1
+        if not match[2]:
+            break
+        position = match.end()
     return found
 
 
@@ -149,12 +162,6 @@ def quality(element: Element) -> float:
         if name == "q" and _QUALITY.fullmatch(value):
             return min(float(value), 1.0)
     return 1.0
-
-
-def _close(parts: list[tuple[str, str]], found: list[Element]) -> None:
-    (name, value), *parameters = parts
-    if name:
-        found.append(Element(name, value, tuple(each for each in parameters if each[0])))
 
 
 def _pair(part: str) -> tuple[str, str]:
@@ -190,22 +197,12 @@ def entity_tags(headers: Headers, name: bytes) -> EntityTags | None:
         return None
     if value.strip() == b"*":
         return ANY_TAG
-    tags: set[str] = set()
-    position = 0
-    while True:
-        match = _ENTITY_TAG.match(value, position)
-        if match is None:
-            break
-        tags.add(match[1].decode("latin-1"))
-        position = match.end()
-        if position == len(value):
-            return EntityTags(any=False, opaque=frozenset(tags))
-        if value[position : position + 1] != b",":
-            break
-        position += 1
-    header = name.decode().title()
-    row = rows.MALFORMED_TAG if name == b"if-match" else rows.NOT_TAGS
-    raise row(header, value=value.decode("latin-1"), header=header)
+    if _ENTITY_TAGS.fullmatch(value) is None:
+        header = name.decode().title()
+        row = rows.MALFORMED_TAG if name == b"if-match" else rows.NOT_TAGS
+        raise row(header, value=value.decode("latin-1"), header=header)
+    tags = [tag.decode("latin-1") for tag in _ENTITY_TAG.findall(value)]
+    return EntityTags(any=False, opaque=frozenset(tags))
 
 
 def entity_tag(text: str) -> EntityTags | None:
@@ -224,16 +221,15 @@ def check_versions(headers: Headers) -> None:
     """
     if _OF_VERSIONS.isdisjoint(headers):
         return
-    version, highest = headers.get(b"odata-version"), headers.get(b"odata-maxversion")
-    if version is not None and version != b"4.0" and _version(version) not in _SUPPORTED_VERSIONS:
-        raise _unsupported_version("OData-Version", version)
-    if highest is not None:
-        if highest != b"4.0":
-            _check_highest("OData-MaxVersion", highest)
-    elif version is None:
-        for name, title in _OLD_VERSIONS:
-            if name in headers:
-                _check_highest(title, headers[name])
+    sent = _VERSIONS if names_protocol(headers) else _OLD_VERSIONS
+    for name, header in sent.items():
+        value = headers.get(name, b"4.0")
+        if value != b"4.0":
+            version = _version(value) or (0, 0)
+            is_exact = name == b"odata-version"
+            if not (version in _SUPPORTED_VERSIONS if is_exact else version >= (4, 0)):
+                text = value.decode("latin-1")
+                raise rows.OTHER_VERSION(header, value=text, header=header)
 
 
 def asks_for_snapshot(headers: Headers) -> bool:
@@ -267,16 +263,6 @@ def _version(text: bytes) -> tuple[int, int] | None:
     # the client's name may follow, as in 4.0;NetFx
     match = _VERSION.fullmatch(text.partition(b";")[0].strip())
     return None if match is None else (int(match[1]), int(match[2]))
-
-
-def _check_highest(header: str, sent: bytes) -> None:
-    version = _version(sent)
-    if version is None or version < _SUPPORTED_VERSIONS[0]:
-        raise _unsupported_version(header, sent)
-
-
-def _unsupported_version(header: str, sent: bytes) -> Refusal:
-    return rows.OTHER_VERSION(header, value=sent.decode("latin-1"), header=header)
 
 
 def names_protocol(headers: Headers) -> bool:
@@ -389,17 +375,13 @@ def _media_type_of(option: str) -> str:
 
 def _format(element: Element) -> Format | None:
     """The format of a range of JSON; None if a parameter is unknown."""
-    asked = json_parameters(element)
-    if asked.unknown:
+    found, unknown = json_parameters(element)
+    if unknown:
         return None
-    written = f"{JSON};odata.metadata={asked.level}"
-    if asked.streaming:
-        written += ";odata.streaming=true"
-    if asked.ieee754:
-        written += ";IEEE754Compatible=true"
-    if asked.charset:
-        written += ";charset=utf-8"
-    return Format(asked.level, asked.ieee754, written.encode())
+    level, ieee754 = found.get("metadata", LEVELS[0]), "ieee754" in found
+    written = [text for name, text in _WRITTEN.items() if name in found]
+    media_type = "".join([f"{JSON};odata.metadata={level}", *written])
+    return Format(level, ieee754, media_type.encode())
 
 
 def _not_acceptable(target: str, sent: str) -> Refusal:
@@ -427,23 +409,11 @@ def preferred_language(accepted: bytes) -> str:
     return "" if best is None else best.name.partition("-")[0]
 
 
-class JsonParameters(msgspec.Struct, frozen=True):
-    """The parameters of a JSON media type (OData JSON Format 4.01, section 3).
+def json_parameters(element: Element, *, lenient: bool = False) -> tuple[Mapping[str, str], str]:
+    """The parameters of `application/json` (OData JSON Format 4.01, section 3), without `false`.
 
-    `charset` is whether UTF-8 is named; `unknown` is the first unknown parameter or value.
-    """
-
-    level: str = LEVELS[0]
-    streaming: bool = False
-    ieee754: bool = False
-    charset: bool = False
-    unknown: str = ""
-
-
-def json_parameters(element: Element, *, lenient: bool = False) -> JsonParameters:
-    """The parameters of `application/json`, up to the quality if there is one.
-
-    `lenient` ignores unknown parameters.
+    Those after the quality are ignored. The second result is the first one that is unknown or has
+    an unknown value, else empty; `lenient` ignores unknown names.
     """
     found: dict[str, str] = {}
     for name, value in element.parameters:
@@ -452,24 +422,15 @@ def json_parameters(element: Element, *, lenient: bool = False) -> JsonParameter
             continue
         if name == "q":
             break
-        if known == "metadata":
-            fits = text in LEVELS
-        elif known == "charset":
-            fits = text in ("utf-8", "utf8")
-        else:
-            fits = text in ("true", "false")
-        if known is None or not fits:
-            return JsonParameters(unknown=f"{name}={value}")
+        if known is None or text not in _JSON_VALUES.get(known, ("true", "false")):
+            return {}, f"{name}={value}"
         found[known] = text
-    return JsonParameters(
-        level=found.get("metadata", LEVELS[0]),
-        streaming=found.get("streaming") == "true",
-        ieee754=found.get("ieee754") == "true",
-        charset="charset" in found,
-    )
+    return {name: text for name, text in found.items() if text != "false"}, ""
 
 
 Intent = Literal["readonly", "readwrite"]
+
+_INTENTS: Mapping[bytes, Intent] = {b"readonly": "readonly", b"readwrite": "readwrite"}
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -509,25 +470,15 @@ def access(headers: Headers) -> Access | None:
     intent, token = headers.get(_INTENT), headers.get(_TOKEN)
     if intent is None and token is None:
         return None
-    return Access(
-        None if intent is None else _intent(intent), None if token is None else _seen(token)
-    )
-
-
-def _intent(sent: bytes) -> Intent:
-    match sent.strip().lower():
-        case b"readonly":
-            return "readonly"
-        case b"readwrite":
-            return "readwrite"
-    raise rows.INVALID_INTENT(INTENT, value=sent.decode("latin-1"))
-
-
-def _seen(sent: bytes) -> Seen:
-    match = _TOKEN_FORM.fullmatch(sent)
-    if match is None:
-        raise rows.INVALID_TOKEN(TOKEN, value=sent.decode("latin-1"))
-    return Seen(match[1].decode(), int(match[2]))
+    seen: Seen | None = None
+    if intent is not None and intent.strip().lower() not in _INTENTS:
+        raise rows.INVALID_INTENT(INTENT, value=intent.decode("latin-1"))
+    if token is not None:
+        match = _TOKEN_FORM.fullmatch(token)
+        if match is None:
+            raise rows.INVALID_TOKEN(TOKEN, value=token.decode("latin-1"))
+        seen = Seen(match[1].decode(), int(match[2]))
+    return Access(None if intent is None else _INTENTS[intent.strip().lower()], seen)
 
 
 class Preferences(msgspec.Struct, frozen=True):
@@ -575,6 +526,7 @@ class Preferences(msgspec.Struct, frozen=True):
 
 
 NO_PREFERENCES = Preferences()
+_FLAGS = {"": True, "true": True, "false": False}
 
 
 def preferences(headers: Headers) -> Preferences:
@@ -603,7 +555,7 @@ def parse_preferences(prefer: bytes) -> Preferences:
         no_content="return-no-content" in named,
         max_page_size=_whole(named.get("maxpagesize", "")) or None,
         track_changes="track-changes" in named,
-        continue_on_error=_flag(named, "continue-on-error"),
+        continue_on_error=_FLAGS.get(named.get("continue-on-error", "absent").lower()),
         prefixed=prefixed,
     )
 
@@ -611,12 +563,6 @@ def parse_preferences(prefer: bytes) -> Preferences:
 def _one_of(named: Mapping[str, str], name: str, *values: str) -> str | None:
     value = named.get(name, "").lower()
     return value if value in values else None
-
-
-def _flag(named: Mapping[str, str], name: str) -> bool | None:
-    if name not in named:
-        return None
-    return {"": True, "true": True, "false": False}.get(named[name].lower())
 
 
 def _whole(text: str) -> int | None:

@@ -149,9 +149,9 @@ class OptionParser:
                 continue
             if name in values:
                 raise refusal_rows.GIVEN_TWICE(name, name=name)
+            text = _decoded(raw_value, name)
             if name == "$search" and ";" in raw_value:
                 _refuse_semicolons(raw_value)
-            text = _decoded(raw_value, name)
             read = self._readers.get(name)
             if read is not None:
                 values[name] = read(name, text, name, None)
@@ -177,16 +177,8 @@ def _one_of(versions: Collection[str]) -> _Reader:
     return read
 
 
-_PHRASE_OR_SEMICOLON = re.compile(
-    r"""
-      (?:"|%22)
-      (?:[^"\\%]|%(?!22|5[Cc])|(?:\\|%5[Cc])(?:%[0-9A-Fa-f]{2}|.)?)*
-      (?:"|%22|\Z)
-    | ;
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-"""A percent-encoded phrase of a search, closed or not, or a semicolon outside of phrases."""
+_PHRASE_OR_SEMICOLON = re.compile(r'"[^"\\]*(?:\\.?[^"\\]*)*(?:"|\Z)|;', re.DOTALL)
+"""A phrase of a search, closed or not, or a semicolon outside of phrases."""
 
 
 def _refuse_semicolons(search: str) -> None:
@@ -194,10 +186,9 @@ def _refuse_semicolons(search: str) -> None:
 
     OData's ABNF excludes it from words, since it separates the options within `$expand`.
     """
-    for found in _PHRASE_OR_SEMICOLON.finditer(search):
+    for found in _PHRASE_OR_SEMICOLON.finditer(_decoded(re.sub("(?i)%3b", " ", search))):
         if found[0] == ";":
-            position = len(_decoded(search[: found.start()]))
-            raise refusal_rows.SEMICOLON_IN_WORD("$search", position)
+            raise refusal_rows.SEMICOLON_IN_WORD("$search", found.start())
 
 
 def query_options(

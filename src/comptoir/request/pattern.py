@@ -38,6 +38,11 @@ _SETS = {
     "w": "0-9A-Z_a-z",
     "s": "\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff",
 }
+_MISPLACED = {
+    "{": "a { without a count such as {2,3}",
+    "}": "an unescaped }",
+    "]": "an unescaped ]",
+}
 _ANY = "[^\n\r\u2028\u2029]"
 _UNSUPPORTED_ESCAPES = {
     **dict.fromkeys("bB", "a word boundary"),
@@ -171,25 +176,16 @@ class _Rewriter:
 def _one(token: re.Match[str]) -> str:
     """A character, an escape or a class; raises `PatternError`."""
     at, sign = token.start(), token[0][0]
-    match sign:
-        case "\\":
-            return _escaped(token["escape"], at)
-        case "[":
-            return _class(token)
-        case ".":
-            return _ANY
-        case "{":
-            raise PatternError("a { without a count such as {2,3}", at)
-        case "]" | "}":
-            raise PatternError(f"an unescaped {sign}", at)
-    return sign
-
-
-def _escaped(sign: str, at: int) -> str:
-    """An escape outside a class; raises `PatternError`."""
-    if sign.lower() in _SETS:
-        return f"[{'^' * sign.isupper()}{_SETS[sign.lower()]}]"
-    return _literal(_character(f"\\{sign}", at))
+    if sign in _MISPLACED:
+        raise PatternError(_MISPLACED[sign], at)
+    if sign == "[":
+        return _class(token)
+    if sign != "\\":
+        return _ANY if sign == "." else sign
+    escape = token["escape"]
+    if escape.lower() in _SETS:
+        return f"[{'^' * escape.isupper()}{_SETS[escape.lower()]}]"
+    return _literal(_character(token[0], at))
 
 
 def _class(token: re.Match[str]) -> str:

@@ -64,10 +64,10 @@ def _declared(content_type: bytes) -> bool:
     if len(media) != 1 or media[0].name != JSON:
         raise rows.NOT_JSON_TYPE("Content-Type", value=text)
     # an unknown parameter does not change how a body is read
-    parameters = json_parameters(media[0], lenient=True)
-    if parameters.unknown:
-        raise rows.NOT_JSON_TYPE("Content-Type", value=parameters.unknown)
-    return parameters.ieee754
+    parameters, unknown = json_parameters(media[0], lenient=True)
+    if unknown:
+        raise rows.NOT_JSON_TYPE("Content-Type", value=unknown)
+    return "ieee754" in parameters
 
 
 def parse_object(body: bytes) -> dict[str, Json]:
@@ -199,7 +199,6 @@ LONGEST_ID = 256
 
 _REQUEST_ID, _CLIENT_ID = REQUEST_ID.lower().encode(), CLIENT_ID.lower().encode()
 _FIRST_SENT = FIRST_SENT.lower().encode()
-_DATE_LENGTH = len("Tue, 26 Mar 2019 16:06:51 GMT")
 
 
 class Repeatability(msgspec.Struct, frozen=True):
@@ -237,10 +236,9 @@ def _id(name: str, value: bytes) -> str:
 
 def _instant(value: bytes) -> datetime:
     text = value.decode("latin-1").strip(BLANKS)
-    if len(text) == _DATE_LENGTH and text.endswith("GMT"):
-        with suppress(ValueError, OverflowError):
-            first_sent = parsedate_to_datetime(text)
-            # the reader accepts other forms too
-            if format_datetime(first_sent, usegmt=True) == text:
-                return first_sent
+    with suppress(ValueError, OverflowError):
+        first_sent = parsedate_to_datetime(text)
+        # the reader accepts other forms too
+        if format_datetime(first_sent, usegmt=True) == text:
+            return first_sent
     raise rows.REPEAT_TIME(FIRST_SENT, value=text)

@@ -1,14 +1,16 @@
 """The response to a batch, as JSON or as multipart/mixed, written while its requests run."""
 
 from base64 import urlsafe_b64encode
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
+from functools import partial
 from http import HTTPStatus
+from itertools import chain, count, repeat
 from secrets import token_hex
 
 import msgspec
 
-from comptoir.response.response import Pieces, Response
+from comptoir.response.response import Pieces, Response, whole_body
 
 _encode = msgspec.json.encode
 
@@ -45,34 +47,49 @@ class GroupReply(msgspec.Struct, frozen=True):
 Replies = AsyncGenerator[Reply | GroupReply, None]
 
 
-async def json_body(replies: Replies, *, null_ids: bool) -> Pieces:
+_Parts = Iterator[bytes | Pieces]
+"""What is written for a reply: bytes, and the bodies of responses."""
+
+
+def json_body(replies: Replies, *, null_ids: bool) -> Pieces:
     """The body in JSON (OData JSON Format 4.01, section 19.5).
 
     The responses of a group carry its name; an unnamed group, a change set, gets a name. The
     response to a request without an id has none either, or null.
     """
-    yield b'{"responses":['
-    separator = b""
-    unnamed = 0
+    separators = chain([b""], repeat(b","))
+    unnamed = count(1)
+
+    def members(reply: Reply | GroupReply) -> _Parts:
+        if isinstance(reply, Reply):
+            yield next(separators)
+            yield from _json_member(reply, None, null_ids=null_ids)
+            return
+        group = f"changeset-{next(unnamed)}" if reply.name is None else reply.name
+        for member in reply.replies:
+            yield next(separators)
+            yield from _json_member(member, group, null_ids=null_ids)
+
+    return _written(b'{"responses":[', replies, members, b"]}")
+
+
+async def _written(
+    opening: bytes, replies: Replies, parts: Callable[[Reply | GroupReply], _Parts], closing: bytes
+) -> Pieces:
+    yield opening
     async with aclosing(replies):
         async for reply in replies:
-            group: str | None = None
-            members: Sequence[Reply]
-            if isinstance(reply, GroupReply):
-                unnamed += reply.name is None
-                group, members = reply.name or f"changeset-{unnamed}", reply.replies
-            else:
-                members = (reply,)
-            for member in members:
-                yield separator
-                separator = b","
-                async with aclosing(_json_member(member, group, null_ids=null_ids)) as written:
-                    async for piece in written:
+            for part in parts(reply):
+                if isinstance(part, bytes):
+                    yield part
+                    continue
+                async with aclosing(part) as pieces:
+                    async for piece in pieces:
                         yield piece
-    yield b"]}"
+    yield closing
 
 
-async def _json_member(reply: Reply, group: str | None, *, null_ids: bool) -> Pieces:
+def _json_member(reply: Reply, group: str | None, *, null_ids: bool) -> _Parts:
     response = reply.response
     headers: dict[str, str] = {}
     for name, value in response.headers:
@@ -85,23 +102,22 @@ async def _json_member(reply: Reply, group: str | None, *, null_ids: bool) -> Pi
         members["atomicityGroup"] = group
     members["status"] = response.status
     members["headers"] = headers
-    head = _encode(members)[:-1]
-    if response.body == b"":
-        yield head + b"}"
-        return
-    yield head + b',"body":'
-    media = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media == "application/json" or media.endswith("+json"):
-        async with aclosing(_pieces(response)) as body:
-            async for piece in body:
-                yield piece
-    else:
-        content = b"".join([piece async for piece in _pieces(response)])
-        if media.startswith("text/"):
-            yield _encode(content.decode("utf-8", "replace"))
-        else:
-            yield _encode(urlsafe_b64encode(content).rstrip(b"=").decode())
+    yield _encode(members)[:-1]
+    if response.body != b"":
+        yield b',"body":'
+        media = headers.get("content-type", "").partition(";")[0].strip().lower()
+        is_json = media == "application/json" or media.endswith("+json")
+        yield response.body if is_json else _text_of(response, media)
     yield b"}"
+
+
+async def _text_of(response: Response, media: str) -> Pieces:
+    """A body that is not JSON as a string in JSON."""
+    content = await whole_body(response)
+    if media.startswith("text/"):
+        yield _encode(content.decode("utf-8", "replace"))
+    else:
+        yield _encode(urlsafe_b64encode(content).rstrip(b"=").decode())
 
 
 def new_boundary(prefix: str) -> bytes:
@@ -109,7 +125,7 @@ def new_boundary(prefix: str) -> bytes:
     return f"{prefix}_{token_hex(16)}".encode()
 
 
-async def multipart_body(replies: Replies, boundary: bytes, *, nested: bool) -> Pieces:
+def multipart_body(replies: Replies, boundary: bytes, *, nested: bool) -> Pieces:
     """The body in multipart/mixed (OData Protocol 4.01, 11.7.7.6; RFC 2046, section 5.1).
 
     `nested` puts the responses of a group into a multipart of their own, and writes one part for
@@ -118,36 +134,20 @@ async def multipart_body(replies: Replies, boundary: bytes, *, nested: bool) -> 
 
     Some clients split the body at its lines, so every line ends in CRLF, the last boundary too.
     """
-    opening = b"--" + boundary + b"\r\n"
-    async with aclosing(replies):
-        async for reply in replies:
-            async with aclosing(_multipart_member(reply, opening, nested=nested)) as written:
-                async for piece in written:
-                    yield piece
-    yield b"--" + boundary + b"--\r\n"
+    members = partial(_multipart_member, b"--" + boundary + b"\r\n", nested=nested)
+    return _written(b"", replies, members, b"--" + boundary + b"--\r\n")
 
 
-def _multipart_member(reply: Reply | GroupReply, opening: bytes, *, nested: bool) -> Pieces:
-    if isinstance(reply, Reply):
-        return _parts((reply,), opening)
-    if not nested:
-        return _parts(reply.replies, opening)
-    if reply.refused_at is not None:
-        return _parts((reply.replies[reply.refused_at],), opening)
-    return _change_set(reply, opening)
-
-
-async def _change_set(group: GroupReply, opening: bytes) -> Pieces:
-    yield opening
-    boundary = new_boundary("changesetresponse")
-    yield b"Content-Type: " + MULTIPART + boundary + b"\r\n\r\n"
-    async with aclosing(_parts(group.replies, b"--" + boundary + b"\r\n")) as written:
-        async for piece in written:
-            yield piece
-    yield b"--" + boundary + b"--\r\n"
-
-
-async def _parts(members: Sequence[Reply], opening: bytes) -> Pieces:
+def _multipart_member(opening: bytes, reply: Reply | GroupReply, *, nested: bool) -> _Parts:
+    members = (reply,) if isinstance(reply, Reply) else reply.replies
+    closing = b""
+    if nested and isinstance(reply, GroupReply):
+        if reply.refused_at is not None:
+            members = (reply.replies[reply.refused_at],)
+        else:
+            boundary = new_boundary("changesetresponse")
+            yield opening + b"Content-Type: " + MULTIPART + boundary + b"\r\n\r\n"
+            opening, closing = b"--" + boundary + b"\r\n", b"--" + boundary + b"--\r\n"
     for member in members:
         response = member.response
         head = [opening, _PART]
@@ -159,21 +159,10 @@ async def _parts(members: Sequence[Reply], opening: bytes) -> Pieces:
             head.append(b"%s: %s\r\n" % (_HEADER_NAMES.get(name, name.title()), value))
         if isinstance(response.body, bytes) and response.status not in (204, 304):
             head.append(b"Content-Length: %d\r\n" % len(response.body))
-        head.append(b"\r\n")
-        yield b"".join(head)
-        async with aclosing(_pieces(response)) as body:
-            async for piece in body:
-                yield piece
-        yield b"\r\n"
-
-
-async def _pieces(response: Response) -> Pieces:
-    if isinstance(response.body, bytes):
+        yield b"".join([*head, b"\r\n"])
         yield response.body
-        return
-    async with aclosing(response.body) as body:
-        async for piece in body:
-            yield piece
+        yield b"\r\n"
+    yield closing
 
 
 async def coalesced(body: Pieces, least: int) -> Pieces:

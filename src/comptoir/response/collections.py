@@ -1,11 +1,10 @@
 """Collections as JSON (OData JSON Format 4.01, section 13), written a slice at a time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from comptoir.edm.model import Company, EntitySet
-from comptoir.edm.record_json import struct_of
 from comptoir.edm.types import Stored, Wire
 from comptoir.plan.pages import Page
 from comptoir.plan.read import Column, Row
@@ -25,7 +24,7 @@ from comptoir.response.response import Root
 
 _encode = msgspec.json.Encoder().encode
 
-_Maker = Callable[[Row], Wire | msgspec.Struct | None]
+_Object = dict[str, "Wire | _Object | None"]
 _Tree = dict[str, "int | _Tree"]
 """The columns of a result by name; those of a related record are within the navigation property."""
 
@@ -54,7 +53,7 @@ class ResultWriter:
         for index, column in enumerate(columns):
             if shown is None or column.name in shown:
                 _insert(self._tree, column.path, index)
-        self._row = self._object(self._tree, entity_set.type.qualified_name)
+        self._converts = [wire_form(each.type, form) for each in columns]
 
     def count(self, number: int) -> Wire:
         """A number of rows, which is an Edm.Int64, in wire form."""
@@ -72,31 +71,27 @@ class ResultWriter:
         separator: bytes = b"",
     ) -> bytes:
         """Rows as JSON objects, each after a comma or first `separator`, without related ones."""
-        make = self._row
-        return separator + _encode([make(row) for row in rows])[1:-1]
+        encoded = _encode([self._object(row, self._tree, at_top=True) for row in rows])
+        return separator + encoded[1:-1]
 
-    def _object(self, tree: _Tree, type_name: str | None) -> _Maker:
-        """A function from a row to an entity, or without `type_name` to an object within one."""
-        names: list[str] = []
-        makers: list[_Maker] = []
-        if type_name is not None and self.level != NONE:
+    def _object(self, row: Row, tree: _Tree, *, at_top: bool) -> _Object:
+        """The row as an entity, or a related record in it."""
+        written: _Object = {}
+        if at_top and self.level != NONE:
             if self.level == FULL:
-                names.append("@odata.type")
-                makers.append(_constant(f"#{type_name}"))
-            names.append("@odata.id")
-            makers.append(_constant(None))
+                written["@odata.type"] = f"#{self._set.type.qualified_name}"
+            written["@odata.id"] = None
         for name, part in tree.items():
             if isinstance(part, int):
-                edm_name = self._columns[part].type.edm_name
-                if self._shows_type(name, edm_name, at_top=type_name is not None):
-                    names.append(f"{name}@odata.type")
-                    makers.append(_constant(f"#{edm_name.removeprefix('Edm.')}"))
-                makers.append(self._value(part))
+                edm_name, convert = self._columns[part].type.edm_name, self._converts[part]
+                if self._shows_type(name, edm_name, at_top=at_top):
+                    written[f"{name}@odata.type"] = f"#{edm_name.removeprefix('Edm.')}"
+                value = row[part]
+                written[name] = value if convert is None or value is None else convert(value)
             else:
-                makers.append(_null_or(self._object(part, None), _indices(part)))
-            names.append(name)
-        shape = struct_of("result", names)
-        return lambda row: shape(*[make(row) for make in makers])
+                related = self._object(row, part, at_top=False)
+                written[name] = related if _has_value(related) else None
+        return written
 
     def _shows_type(self, name: str, edm_name: str, *, at_top: bool) -> bool:
         """Whether a value is annotated with its type (JSON Format 4.01, section 4.6.3).
@@ -107,12 +102,6 @@ class ResultWriter:
         if declared is not None and declared.type.edm_name != edm_name:
             return self.level != NONE
         return self.level == FULL and edm_name not in SELF_EVIDENT
-
-    def _value(self, index: int) -> _Maker:
-        convert = wire_form(self._columns[index].type, self._form)
-        if convert is None:
-            return lambda row: row[index]
-        return lambda row: None if row[index] is None else convert(row[index])
 
 
 RowWriter = RecordWriter | ResultWriter | JsonWriter
@@ -278,20 +267,10 @@ def _insert(tree: _Tree, path: Sequence[str], index: int) -> None:
     tree[path[-1]] = index
 
 
-def _indices(tree: _Tree) -> list[int]:
-    found: list[int] = []
-    for part in tree.values():
-        found += [part] if isinstance(part, int) else _indices(part)
-    return found
-
-
-def _null_or(make: _Maker, indices: Sequence[int]) -> _Maker:
-    """A function that returns null for a row without a related record, instead of an object."""
-    return lambda row: None if all(row[index] is None for index in indices) else make(row)
-
-
-def _constant(value: str | None) -> _Maker:
-    return lambda _: value
+def _has_value(related: _Object) -> bool:
+    """Whether a row has a related record, so that one of its values is not null."""
+    values = [each for name, each in related.items() if "@" not in name]
+    return any(_has_value(each) if isinstance(each, dict) else each is not None for each in values)
 
 
 def _selection(tree: _Tree) -> str:

@@ -63,16 +63,8 @@ class Root(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
 
     def naming(self, company: str, *, shown: str = "", query: str = "") -> "CompanyRoot":
         """The root for a client that names a company otherwise than by an id in the path."""
-        return CompanyRoot(
-            self.url,
-            self.unknown,
-            self.challenge,
-            self.basic,
-            self.joins_slashes,
-            company,
-            shown,
-            query,
-        )
+        same = msgspec.structs.asdict(self)
+        return CompanyRoot(**same, company=company, shown=shown, query=query)
 
 
 class CompanyRoot(Root, frozen=True, cache_hash=True, gc=False):

@@ -4,8 +4,9 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
+
+from msgspec.structs import replace
 
 from comptoir.config import Settings, items
 from comptoir.features.business_central import CURRENT, BusinessCentralSettings

@@ -1,6 +1,6 @@
 """The refusals and the messages to operators that concern rehearsals, a row for each."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from comptoir.errors.operator_rows import OperatorRow
 from comptoir.errors.refusal import ExceededLimit

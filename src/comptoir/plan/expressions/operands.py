@@ -69,7 +69,7 @@ beyond it on either side."""
 
 _MIDNIGHT = "00:00:00.000Z"
 
-_DURATION = QUOTED_FORMS["duration"][1]
+_DURATION = QUOTED_FORMS["duration"]
 
 _TOO_FINE = {
     types.DATE_TIME: re.compile(r"\.\d{3}\d*[1-9]"),

@@ -29,7 +29,7 @@ LONGEST_CONDITION = 2_500
 MOST_VALUES = 1_000_000
 """The most values in a long batch, all its requests together."""
 
-_CONDITION_TOKEN = re.compile(r"\s*(?:(\()|(\))|\$([\w.~-]+)/\$succeeded\b|(\w+)\b)", re.ASCII)
+_OUTCOME = r"\$([\w.~-]+)/\$succeeded\b"
 
 _MEMBERS = frozenset(
     {"id", "method", "url", "headers", "body", "atomicityGroup", "dependsOn", "if"}
@@ -226,7 +226,7 @@ def holds(condition: tree.Condition, succeeded: Mapping[str, bool]) -> bool:
 
 
 class _ConditionReader:
-    """Evaluates a condition while it reads it, one token ahead; `ids` are those that it names."""
+    """Evaluates a condition while it reads it; `ids` are those that it names."""
 
     def __init__(self, text: str, place: str, succeeded: Mapping[str, bool]) -> None:
         self._text = text
@@ -234,8 +234,6 @@ class _ConditionReader:
         self._succeeded = succeeded
         self.ids: set[str] = set()
         self._position = 0
-        self._next: re.Match[str] | None = None
-        self._advance()
 
     def whole(self) -> bool:
         """Whether the condition is true; raises `Refusal` (400, 501)."""
@@ -249,48 +247,39 @@ class _ConditionReader:
 
     def _any(self, depth: int) -> bool:
         is_true = self._all(depth)
-        while self._take("or"):
+        while self._take(r"((?i:or))\b"):
             is_true = self._all(depth) or is_true
         return is_true
 
     def _all(self, depth: int) -> bool:
         is_true = self._single(depth)
-        while self._take("and"):
+        while self._take(r"((?i:and))\b"):
             is_true = self._single(depth) and is_true
         return is_true
 
     def _single(self, depth: int) -> bool:
         if depth > DEEPEST_CONDITION:
             raise tree.refuse_part(rows.DEEP_CONDITION, self._place, limit=DEEPEST_CONDITION)
-        if self._take("not"):
+        if self._take(r"((?i:not))\b"):
             return not self._single(depth + 1)
-        for word in ("true", "false"):
-            if self._take(word):
-                return word == "true"
-        match = self._next
-        if match is not None and match[3]:
-            self._advance()
-            self.ids.add(match[3])
-            return self._succeeded.get(match[3], False)
-        if match is not None and match[1]:
-            self._advance()
+        if word := self._take(r"((?i:true|false))\b"):
+            return word.lower() == "true"
+        if earlier := self._take(_OUTCOME):
+            self.ids.add(earlier)
+            return self._succeeded.get(earlier, False)
+        if self._take(r"(\()"):
             is_true = self._any(depth + 1)
-            if self._next is None or not self._next[2]:
-                raise self._unexpected()
-            self._advance()
-            return is_true
+            if self._take(r"(\))"):
+                return is_true
         raise self._unexpected()
 
-    def _take(self, word: str) -> bool:
-        is_next = self._next is not None and (self._next[4] or "").lower() == word
-        if is_next:
-            self._advance()
-        return is_next
-
-    def _advance(self) -> None:
-        if self._next is not None:
-            self._position = self._next.end()
-        self._next = _CONDITION_TOKEN.match(self._text, self._position)
+    def _take(self, form: str) -> str:
+        """Step over blanks and a text of this form; returns its group, empty if it is not next."""
+        found = re.compile(rf"\s*{form}", re.ASCII).match(self._text, self._position)
+        if found is None:
+            return ""
+        self._position = found.end()
+        return found[1]
 
     def _unexpected(self) -> Refusal:
         rest = self._text[self._position :].strip()

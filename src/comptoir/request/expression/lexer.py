@@ -66,9 +66,6 @@ LAMBDA_VARIABLE = re.compile(rf"({_NAME})[ \t]*:[ \t]*")
 LONG_PATH = re.compile(rf"\$?{_NAME}(?:\.{_NAME})*(?:/[$@]?{_NAME}(?:\.{_NAME})*)*")
 """A path with all that the standard allows in it: types, `$count`, annotations."""
 
-JSON_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]')
-"""A bracket of a JSON text, or a whole string, since brackets in strings do not count."""
-
 QUOTED = re.compile(r"'[^']*(?:''[^']*)*'(?!')")
 """The quoted part of a literal whose prefix names its type."""
 
@@ -80,31 +77,20 @@ LITERAL_TYPES: dict[str | None, LiteralType] = {
 }
 """The groups of `OPERAND` that are literals."""
 
-LITERAL_WORDS: dict[str, tuple[LiteralType, str]] = {
-    "null": ("null", "null"),
-    "INF": ("double", "INF"),
-    "NaN": ("double", "NaN"),
-}
-"""Case-sensitive words for values: their type and canonical text."""
+LITERAL_WORDS: dict[str, LiteralType] = {
+    "null": "null", "INF": "double", "NaN": "double", "true": "boolean", "false": "boolean",
+}  # fmt: skip
+"""Words for values, and their types."""
 
-BOOLEAN_WORDS: dict[str, tuple[LiteralType, str]] = {
-    "true": ("boolean", "true"),
-    "false": ("boolean", "false"),
-}
-"""Words for values in any case, by their lower case: their type and canonical text."""
-
-QUOTED_FORMS: dict[str, tuple[LiteralType, re.Pattern[str]]] = {
-    "duration": (
-        "duration",
-        re.compile(
-            r"[+ -]?P(?=[0-9T])(?:[0-9]+D)?"
-            r"(?:T(?=[0-9])(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?",
-            re.IGNORECASE | re.ASCII,
-        ),
+QUOTED_FORMS = {
+    "duration": re.compile(
+        r"[+ -]?P(?=[0-9T])(?:[0-9]+D)?"
+        r"(?:T(?=[0-9])(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?",
+        re.IGNORECASE | re.ASCII,
     ),
-    "binary": ("binary", re.compile(r"[A-Za-z0-9_-]*={0,2}")),
+    "binary": re.compile(r"[A-Za-z0-9_-]*={0,2}"),
 }
-"""Prefixes of quoted literals: the type, and the form of the quoted text."""
+"""The forms of quoted texts by the prefix of the literal."""
 
 ENUM_FORM = re.compile(r"(?:[^\W\d]\w*|-?[0-9]+)(?:,(?:[^\W\d]\w*|-?[0-9]+))*")
 """The quoted text of an enumeration literal: names or numbers of its members."""
@@ -124,7 +110,6 @@ def duration_text(quoted: str) -> str:
 
 
 _SUFFIXED: frozenset[LiteralType] = frozenset({"decimal", "double", "integer"})
-_SUFFIXES = frozenset("dDfFlLmM")
 
 
 def literal(literal_type: LiteralType, text: str, start: int) -> Literal:
@@ -142,7 +127,6 @@ def literal(literal_type: LiteralType, text: str, start: int) -> Literal:
 def _number(literal_type: LiteralType, text: str) -> str:
     """A number without its sign `+` and its suffix; a decimal point keeps the type decimal."""
     text = text.removeprefix("+")
-    if text[-1] not in _SUFFIXES or text == "-INF":
-        return text
-    text = text[:-1]
+    if text != "-INF":
+        text = text.rstrip("dDfFlLmM")
     return f"{text}.0" if literal_type == "decimal" and "." not in text else text

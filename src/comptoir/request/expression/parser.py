@@ -6,8 +6,10 @@ limits apply long before the interpreter's.
 """
 
 import re
-from collections.abc import Iterable
-from typing import TypeAlias, cast, get_args
+from collections.abc import Callable, Iterable
+from functools import partial
+from json import JSONDecoder
+from typing import TypeAlias, TypeVar, cast, get_args
 
 import msgspec
 
@@ -55,6 +57,8 @@ _PREFIX_OPERATORS: dict[str | None, tree.UnaryOperator] = {"not": "not", "minus"
 """Groups of `lexer.OPERAND` that precede an operand."""
 
 _LOGICAL_OPERATORS = frozenset(get_args(tree.LogicalOperator))
+
+T = TypeVar("T")
 
 _Pending: TypeAlias = tuple[int, str, int]
 """An operator whose last operand is not read yet: precedence, word, position."""
@@ -259,9 +263,10 @@ class ExpressionParser(OptionReader):
             if self.text[end : end + 1] in lexer.AFTER_NAME:
                 return self._long_name(start)
             name = found[0]
-            word = lexer.LITERAL_WORDS.get(name) or lexer.BOOLEAN_WORDS.get(name.lower())
-            if word is not None:
-                return tree.Literal(*word, start)
+            # true and false may be in any case
+            word = name.lower() if name.lower() in ("true", "false") else name
+            if word in lexer.LITERAL_WORDS:
+                return tree.Literal(lexer.LITERAL_WORDS[word], word, start)
             return tree.Path(tuple(name.split("/")), start)
         literal_type = lexer.LITERAL_TYPES.get(group)
         if literal_type is not None:
@@ -312,20 +317,24 @@ class ExpressionParser(OptionReader):
 
     def _members(self, start: int, closing: str) -> tuple[tree.Node, ...]:
         """The members of the list that opens at `start`."""
+        read = partial(self._member, closing)
+        return self._bracketed(start, closing, read, self._limits.in_list)
+
+    def _bracketed(
+        self, start: int, closing: str, read: Callable[[], T], most: int | None = None
+    ) -> tuple[T, ...]:
+        """What `read` returns for each item in the bracket that opens at `start`."""
         self._open(start)
-        members: list[tree.Node] = []
-        if self.text.startswith(closing, self.position):
-            self.position += 1
-        else:
-            while True:
-                if len(members) == self._limits.in_list:
-                    limit = self._limits.in_list
-                    raise self.refuse(rows.LONG_LIST, start, limit=limit)
-                members.append(self._member(closing))
-                if self._delimiter("," + closing) == closing:
-                    break
+        items: list[T] = []
+        is_closed = self.text.startswith(closing, self.position)
+        self.position += is_closed
+        while not is_closed:
+            if len(items) == most:
+                raise self.refuse(rows.LONG_LIST, start, limit=most)
+            items.append(read())
+            is_closed = self._delimiter("," + closing) == closing
         self._opened.pop()
-        return tuple(members)
+        return tuple(items)
 
     def _member(self, closing: str) -> tree.Node:
         """A member of a list; a literal alone does not count as a node."""
@@ -350,21 +359,11 @@ class ExpressionParser(OptionReader):
 
     def _json_object(self, start: int) -> Refusal:
         """The refusal of the brace at `start`, which may open a JSON object."""
-        open_brackets = 0
-        for found in lexer.JSON_BRACKET.finditer(self.text, start):
-            if found[0][0] in "{[":
-                open_brackets += 1
-            elif found[0][0] in "}]":
-                open_brackets -= 1
-            if open_brackets > self._limits.depth:
-                return self.refuse(rows.TOO_DEEP, found.start(), limit=self._limits.depth)
-            if open_brackets == 0:
-                try:
-                    msgspec.json.decode(self.text[start : found.end()], type=dict)
-                except msgspec.DecodeError:
-                    break
-                return self.unsupported("A JSON object", start)
-        return self.no_value(start)
+        try:
+            JSONDecoder().raw_decode(self.text, start)
+        except (ValueError, RecursionError):
+            return self.no_value(start)
+        return self.unsupported("A JSON object", start)
 
     def _parameter(self, name: str, start: int) -> tree.Node:
         follow = self.text[self.position : self.position + 1]
@@ -419,31 +418,17 @@ class ExpressionParser(OptionReader):
             raise self.unsupported("A key or function inside a path", start)
         if "." in last:
             raise self.unsupported(f"The function {quoted(segments[0])}", start)
-        return self._case(start) if last == "case" else self._call(last, start)
+        if last == "case":
+            branches = self._bracketed(self.position, ")", self._branch)
+            if not branches:
+                raise self.no_value(self.position - 1)
+            return tree.Case(branches, start)
+        return tree.Call(last, self._bracketed(self.position, ")", self._expression), start)
 
-    def _call(self, name: str, start: int) -> tree.Node:
-        self._open(self.position)
-        arguments: list[tree.Node] = []
-        if self.text.startswith(")", self.position):
-            self.position += 1
-        else:
-            arguments.append(self._expression())
-            while self._delimiter(",)") == ",":
-                arguments.append(self._expression())
-        self._opened.pop()
-        return tree.Call(name, tuple(arguments), start)
-
-    def _case(self, start: int) -> tree.Node:
-        self._open(self.position)
-        branches: list[tuple[tree.Node, tree.Node]] = []
-        while True:
-            condition = self._expression()
-            self._delimiter(":")
-            branches.append((condition, self._expression()))
-            if self._delimiter(",)") == ")":
-                break
-        self._opened.pop()
-        return tree.Case(tuple(branches), start)
+    def _branch(self) -> tuple[tree.Node, tree.Node]:
+        condition = self._expression()
+        self._delimiter(":")
+        return condition, self._expression()
 
     def _lambda(
         self, path: tuple[str, ...], operator: tree.LambdaOperator, start: int
@@ -465,12 +450,9 @@ class ExpressionParser(OptionReader):
 
     def _quoted(self, prefix: str, start: int) -> tree.Node:
         """The literal of the type that `prefix` names; its opening quote is at `position`."""
-        if "." in prefix:
-            literal_type: tree.LiteralType = "enum"
-            form = lexer.ENUM_FORM
-        elif prefix.lower() in lexer.QUOTED_FORMS:
-            literal_type, form = lexer.QUOTED_FORMS[prefix.lower()]
-        else:
+        word = prefix.lower()
+        form = lexer.ENUM_FORM if "." in word else lexer.QUOTED_FORMS.get(word)
+        if form is None:
             raise self.bad_prefix(prefix, start)
         quoted = lexer.QUOTED.match(self.text, self.position)
         if quoted is None:
@@ -479,11 +461,11 @@ class ExpressionParser(OptionReader):
         if not form.fullmatch(content):
             raise self.bad_quoted(prefix, start)
         self.position = quoted.end()
-        if literal_type == "enum":
-            return tree.Literal(literal_type, prefix + quoted[0], start)
-        if literal_type == "duration":
-            content = lexer.duration_text(content)
-        return tree.Literal(literal_type, content, start)
+        if "." in word:
+            return tree.Literal("enum", prefix + quoted[0], start)
+        if word == "binary":
+            return tree.Literal("binary", content, start)
+        return tree.Literal("duration", lexer.duration_text(content), start)
 
 
 def _apply_last(operands: list[tree.Node], pending: list[_Pending]) -> None:

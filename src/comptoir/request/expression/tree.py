@@ -4,9 +4,9 @@ Nodes are immutable. `position` is the offset in the text of an operation's oper
 or of the first character of another node.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal as OneOf
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import msgspec
 
@@ -164,29 +164,15 @@ Node: TypeAlias = (
 
 def children(node: Node) -> tuple[Node, ...]:
     """The child nodes, in the order of the text."""
-    below: tuple[Node, ...]
-    match node:
-        case Binary():
-            below = (node.left, node.right)
-        case Logical():
-            below = node.operands
-        case Unary():
-            below = (node.operand,)
-        case Call():
-            below = node.arguments
-        case In():
-            below = (node.left, *node.items)
-        case InCollection():
-            below = (node.left, node.collection)
-        case Lambda():
-            below = (node.path,) if node.predicate is None else (node.path, node.predicate)
-        case Case():
-            below = tuple(part for branch in node.branches for part in branch)
-        case Collection():
-            below = node.items
-        case Literal() | Path() | Parameter():
-            below = ()
-    return below
+    return tuple(_nodes_in(msgspec.structs.astuple(node)))
+
+
+def _nodes_in(values: Iterable[object]) -> Iterator[Node]:
+    for value in values:
+        if isinstance(value, Syntax):
+            yield cast("Node", value)
+        elif isinstance(value, tuple):
+            yield from _nodes_in(value)
 
 
 def walk(node: Node) -> Iterator[tuple[Node, int]]:
