@@ -73,26 +73,6 @@ def company(service: Service) -> Company:
     return service.new_company()
 
 
-@ON_SQLITE  # test_every_option tries the same on every database
-def test_own_sets_have_every_verb_and_option(company: Company) -> None:
-    made = company.post("vendors", {"number": "V1", "name": "Ada", "payDays": 30})
-    assert made.status_code == 201
-    assert (made.json()["searchName"], made.json()["payDays"]) == ("ADA", 30)
-    company.post("itemsExt", {"number": "I1", "vendorNumber": "V1"})
-    found = company.get(
-        "vendors", "$filter=payDays gt 10&$expand=items($select=number)&$search=ada&$count=true"
-    ).json()
-    assert (found["@odata.count"], len(found["value"][0]["items"])) == (1, 1)
-    path = "vendors(number='V1')"
-    tag = made.headers["ETag"]
-    assert company.patch(path, {"name": "Bea"}, tag).json()["searchName"] == "BEA"
-    assert company.patch(path, {"name": "Cleo"}, tag).status_code == 412
-    assert company.post("vendors", {"number": "V1"}).status_code == 409
-    long = company.post("vendors", {"number": "V" * 21}).json()["error"]
-    assert long["message"].startswith("number exceeds the limit of 20 characters.")
-    assert company.delete(path, "*").status_code == 204
-
-
 def test_a_larger_catalog_keeps_records_and_their_tags(service: Service, company: Company) -> None:
     before = company.post("vendors", {"number": "V1", "name": "Ada"})
     folder = Path(service.settings.keys).parent
