@@ -22,7 +22,7 @@ def rehearsed(share_service: StartService) -> Service:
     return share_service(profile="business-central")
 
 
-@settings(max_examples=examples(60), derandomize=True)
+@settings(max_examples=examples(12), derandomize=True)
 @given(acts=st.lists(st.tuples(ACTS, NUMBERS, st.booleans()), min_size=3, max_size=12))
 def test_a_count_is_that_of_the_listed_records(
     acts: Sequence[tuple[str, str, bool]], rehearsed: Service

@@ -54,7 +54,7 @@ WRITES = st.lists(
 )
 
 
-@settings(max_examples=examples(60), derandomize=True)
+@settings(max_examples=examples(12), derandomize=True)
 @given(
     order=ORDERS,
     first=st.dictionaries(IDS, CONTACTS, min_size=6),

@@ -20,7 +20,7 @@ PLAIN = {"Accept": "application/json;odata.metadata=none;IEEE754Compatible=true"
 
 # records are loaded for each example, so one brings several expressions
 patient = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-many = settings(patient, max_examples=examples(36), derandomize=True)
+many = settings(patient, max_examples=examples(6), derandomize=True)
 
 
 def _loaded(service: Service, records: list[Specimen]) -> Company:
@@ -144,7 +144,7 @@ def _check(company: Company, records: Records, searches: list[Search]) -> None:
         assert len(found) == len(expected)
 
 
-@settings(patient, max_examples=examples(30))
+@settings(patient, max_examples=examples(8))
 @given(
     records=RECORDS,
     changes=CHANGES,

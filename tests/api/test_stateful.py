@@ -375,5 +375,5 @@ def test_the_service_does_what_the_model_does(service: Service) -> None:
 
     run_state_machine_as_test(
         OfService,
-        settings=settings(max_examples=examples(30), stateful_step_count=50, derandomize=True),
+        settings=settings(max_examples=examples(4), stateful_step_count=50, derandomize=True),
     )

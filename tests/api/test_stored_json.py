@@ -189,12 +189,12 @@ def test_a_page_continues_after_a_value_of_any_type(
 @pytest.mark.parametrize("change", [*OUTDATED, too_long])
 def test_a_page_has_the_current_values_of_each_record(change: Change, specimens: Company) -> None:
     load(specimens, range(COUNT))
-    for place in (0, 1, 24, 25, JSON_SLICE - 1, JSON_SLICE, JSON_SLICE + 1, COUNT - 1):
+    for place in (0, 24, 25, JSON_SLICE - 1, JSON_SLICE, COUNT - 1):
         change(specimens, [place])
 
         expected = of_columns(specimens)
         assert [each["id"] for each in expected] == [key(each) for each in range(COUNT)]
-        for size in (JSON_SLICE, JSON_SLICE + 1, 1_000):
+        for size in (JSON_SLICE + 1, 1_000):
             found = [
                 plain(each) for records in pages(specimens, SPECIMENS, "", size) for each in records
             ]

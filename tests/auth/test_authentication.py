@@ -255,7 +255,7 @@ claim_names = st.sampled_from(
     ["iss", "aud", "sub", "exp", "iat", "nbf", "jti", "scope", "companies"]
 )
 few = settings(
-    max_examples=examples(150),
+    max_examples=examples(50),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

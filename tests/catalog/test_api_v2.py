@@ -1,7 +1,6 @@
 """The catalog of Business Central's API v2.0: documents with lines, and a base of own catalogs."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,8 @@ from comptoir.store.growth import changes
 from comptoir.store.migration import accepted_catalog, migrate
 from support.companies import Company
 from support.console import logged_in
-from support.databases import FreshDatabase
-from support.service import Service
+from support.databases import ON_SQLITE, FreshDatabase
+from support.service import Service, StartService
 
 OWN = f"""comptoir = 1
 base = "{API_V2}"
@@ -24,11 +23,9 @@ region = "String(20)"
 """
 
 
-@pytest.fixture
-def service(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Service]:
-    model = read_catalog(Path(API_V2))
-    with Service(fresh_database, tmp_path, model, profile="business-central") as service:
-        yield service
+@pytest.fixture(scope="module")
+def service(share_service: StartService) -> Service:
+    return share_service(read_catalog(Path(API_V2)), profile="business-central")
 
 
 @pytest.fixture
@@ -36,6 +33,7 @@ def company(service: Service) -> Company:
     return service.new_company()
 
 
+@ON_SQLITE  # test_every_option tries the same options on every database
 def test_an_order_has_lines_and_moves_on(company: Company) -> None:
     customer = company.post("customers", {"number": "c1", "displayName": "Kelvana"}).json()
     assert (customer["number"], customer["blocked"]) == ("C1", "_x0020_")
@@ -62,6 +60,7 @@ def test_the_console_sorts_by_the_number(service: Service, company: Company) -> 
     assert re.findall("<bdi>(C[0-9])</bdi>", table) == ["C1", "C2", "C3"]
 
 
+@ON_SQLITE  # test_every_option tries the same options on every database
 def test_an_action_changes_the_status_or_is_refused_by_name(company: Company) -> None:
     invoice = company.post("salesInvoices", {"number": "SI-1"}).json()
     path = f"salesInvoices({invoice['id']})"
@@ -73,6 +72,7 @@ def test_an_action_changes_the_status_or_is_refused_by_name(company: Company) ->
     assert "makeCorrectiveCreditMemo" in refused.json()["error"]["message"]
 
 
+@ON_SQLITE  # test_every_option tries the same options on every database
 def test_a_set_of_the_api_is_meant_by_its_name_and_not_one_of_the_interface(
     company: Company,
 ) -> None:
@@ -93,6 +93,7 @@ def test_it_has_the_names_of_the_reference_and_the_interface_keeps_its_sets() ->
         assert [known.name for known in model.by_name[each.name].type.properties] == names
 
 
+@ON_SQLITE  # test_own_sets lets a catalog grow on every database
 def test_a_database_grows_from_the_interface_to_the_api_and_beyond(
     fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:

@@ -1,6 +1,6 @@
 """Records that are contained in others, navigation that is checked, and actions of records."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -16,24 +16,24 @@ from comptoir.store import unit
 from support.client import Client
 from support.companies import Company
 from support.contract import without_control
-from support.databases import FreshDatabase
 from support.history import changes
 from support.orders import ORDERS, read_orders
 from support.roles import tokens_of_roles
-from support.service import Service
+from support.service import Service, StartService
+from support.together import together
 
 EDM = "{http://docs.oasis-open.org/odata/ns/edm}"
 NO_ID = "00000000-0000-0000-0000-000000000000"
 NO_ONE = "11111111-1111-1111-1111-111111111111"
 
 
-@pytest.fixture(params=["standard", "business-central"])
+@pytest.fixture(scope="module", params=["standard", "business-central"])
 def service(
-    request: pytest.FixtureRequest, fresh_database: FreshDatabase, tmp_path: Path
-) -> Iterator[Service]:
-    model = read_orders(tmp_path)
-    with Service(fresh_database, tmp_path, model, profile=request.param) as service:
-        yield service
+    request: pytest.FixtureRequest,
+    share_service: StartService,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Service:
+    return share_service(read_orders(tmp_path_factory.mktemp("orders")), profile=request.param)
 
 
 @pytest.fixture
@@ -256,7 +256,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("old", FAULTS)
+@together("old", FAULTS)
 def test_faults_are_found_in_the_file(old: str, tmp_path: Path) -> None:
     new, problem = FAULTS[old]
     assert ORDERS.count(old) == 1

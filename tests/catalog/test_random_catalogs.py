@@ -114,14 +114,14 @@ def model_of(content: Content) -> Model:
 
 # to make a failing catalog smaller takes minutes
 few = settings(
-    max_examples=examples(6),
+    max_examples=examples(2),
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,
 )
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(6))
 @given(st.data())
 def test_a_catalog_builds_and_grows(data: st.DataObject) -> None:
     content = data.draw(catalogs())
@@ -173,7 +173,6 @@ def test_an_addition_is_as_if_it_had_been_there(
             rows = {name: samples(former, 3)[name] for name in content["sets"]}
             company.admin.load_all(company.stored, rows)
         files = dumped(grown, Path(one), company)
-        assert differences(grown, former) == []
         migrate(Settings(database=grown), larger)
         new = migrated(fresh_database, Path(other), larger)
         assert differences(grown, larger) == differences(new, larger) == []

@@ -21,6 +21,8 @@ HERE = Path(__file__).parent
 CSDL_SCHEMA = Path("odata-csdl", "schemas", "csdl.schema.json")
 _BIG = 200_000_000
 """Bytes that the schema's patterns may take, compiled: they name every letter of Unicode."""
+DOCUMENTS = [*product(("base", "company", "own"), ("4.0", "4.01")), ("api v2", "4.01")]
+"""The root or the catalog of each document, and its version."""
 
 
 class OpenApi(msgspec.Struct):
@@ -69,17 +71,16 @@ def documents(
         "api v2": (api_v2, share_service(api_v2).new_company()),
     }
     files: dict[str, tuple[Path, Path]] = {}
-    for kind, (_, root) in roots.items():
-        for version in ("4.0", "4.01"):
-            name = f"{kind}-{version}"
-            files[name] = (folder / f"{name}.xml", folder / f"{name}.json")
-            # JSON is of 4.01 alone, so nobody who asks for it limits the version to 4.0
-            for file, highest in zip(files[name], (version, "4.01"), strict=True):
-                media_type = f"application/{file.suffix[1:]}"
-                asked = {"Accept": media_type, "OData-MaxVersion": highest}
-                response = root.get("$metadata", headers=asked)
-                assert response.status_code == 200, response.text
-                file.write_bytes(response.content)
+    for kind, version in DOCUMENTS:
+        name = f"{kind}-{version}"
+        files[name] = (folder / f"{name}.xml", folder / f"{name}.json")
+        # JSON is of 4.01 alone, so nobody who asks for it limits the version to 4.0
+        for file, highest in zip(files[name], (version, "4.01"), strict=True):
+            media_type = f"application/{file.suffix[1:]}"
+            asked = {"Accept": media_type, "OData-MaxVersion": highest}
+            response = roots[kind][1].get("$metadata", headers=asked)
+            assert response.status_code == 200, response.text
+            file.write_bytes(response.content)
     printed = installed.run(HERE / "validate.mjs", installed.packages, *chain(*files.values()))
     judgements = msgspec.json.decode(printed, type=list[Judgement])
     return {
@@ -88,9 +89,7 @@ def documents(
     }
 
 
-@pytest.fixture(
-    scope="module", params=[*product(("base", "company", "own", "api v2"), ("4.0", "4.01"))]
-)
+@pytest.fixture(scope="module", params=DOCUMENTS)
 def metadata(request: pytest.FixtureRequest, documents: Mapping[str, Metadata]) -> Metadata:
     return documents["-".join(request.param)]
 

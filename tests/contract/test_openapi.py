@@ -34,7 +34,7 @@ pytestmark = ON_SQLITE
 Operation = APIOperation[OperationParameter, ResponsesContainer[object], object, BaseSchema]
 Request = Case[Operation]
 
-EXAMPLES = examples(3)
+EXAMPLES = examples(1)
 """Requests of each mode for each path and method."""
 
 REPEATABLE = {"Repeatability-Request-ID", "Repeatability-First-Sent"}
@@ -42,6 +42,9 @@ REPEATABLE = {"Repeatability-Request-ID", "Repeatability-First-Sent"}
 TOKEN = "Consistency-Token"
 
 TAGS = (*MODEL.by_name, "service")
+TRIED = TAGS if EXAMPLES > 1 else ("companies", "contactsExt", "customersExt", "itemsExt",
+    "filteredItemAttributesExt", "unitsOfMeasureExt", "service")  # fmt: skip
+"""The other sets have the forms of these: that of one that is read only, or has a key of text."""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +59,7 @@ def test_every_operation_belongs_to_a_kind_or_to_the_service(document: Document)
     assert {tag_of(each) for each in operations(api)} == set(TAGS)
 
 
-@pytest.mark.parametrize("tag", TAGS)
+@pytest.mark.parametrize("tag", TRIED)
 def test_answers_are_as_described(tag: str, document: Document, server: Server) -> None:
     company = stock(server.new_company())
     entity_set = MODEL.by_name.get(tag)

@@ -68,7 +68,7 @@ def test_the_status_is_another_one(company: Company, rehearsal: Rehearsal) -> No
 CATALOG, FAULTS = "src/comptoir/catalog/built-in.toml", "src/comptoir/features/rehearsal/faults.py"
 SCHEMA, EARLIER = "src/comptoir/store/schema.py", "tests/support/earlier.py"
 
-CHOSEN = "not postgres and (rehearsals or not (Ext or companies))"
+CHOSEN = "not postgres and not every-option and (rehearsals or not (Ext or companies))"
 """The cases of the new entity type; the suite itself runs the others."""
 SUITES = (
     "tests/catalog/test_every_option.py",

@@ -144,7 +144,7 @@ def exchanges(draw: st.DrawFn) -> tuple[str, str, str, bytes, dict[str, str]]:
 
 @ON_SQLITE  # what is kept does not depend on the database
 @given(exchange=exchanges(), in_batch=st.booleans())
-@settings(max_examples=examples(150), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(50), suppress_health_check=list(HealthCheck))
 def test_a_canary_is_never_kept(
     kept: Kept, exchange: tuple[str, str, str, bytes, dict[str, str]], in_batch: bool
 ) -> None:

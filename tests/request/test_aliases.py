@@ -143,7 +143,7 @@ REFERENCES = st.lists(
 ).map(" and ".join)
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(100))
 @given(REFERENCES, st.dictionaries(st.sampled_from("abc"), REFERENCES))
 def test_a_resolved_tree_has_no_aliases_and_is_within_the_limits(
     text: str, aliases: dict[str, str]

@@ -57,7 +57,7 @@ def assert_nested_texts_agree(items: Iterable[ExpandItem]) -> None:
     ],
 )
 def test_any_text_is_read_or_refused(option: str, parse: Parser, pieces: Sequence[str]) -> None:
-    @settings(max_examples=examples(500))
+    @settings(max_examples=examples(150))
     @given(st.one_of(st.text(), st.lists(st.sampled_from(pieces), max_size=16).map("".join)))
     def check(text: str) -> None:
         refusal = refusal_of(parse, text)

@@ -128,7 +128,7 @@ aliases = st.dictionaries(
 ).map(lambda held: tuple(held.items()))
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(60))
 @given(many, aliases)
 def test_printed_options_read_as_the_same_options(
     held: dict[str, object], aliases: tuple[tuple[str, str], ...]
@@ -137,7 +137,7 @@ def test_printed_options_read_as_the_same_options(
     assert parse_options(query_string(options).encode().decode("latin-1")) == options
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(100))
 @given(st.text(st.characters(max_codepoint=255)))
 def test_any_query_is_read_or_refused(query: str) -> None:
     for text in (query, f"$filter={query}", f"@p={query}", f"$top={query}"):

@@ -11,12 +11,6 @@ from support.databases import FreshDatabase, differences, run_sql
 from support.specimen import SPECIMENS, WITH_SPECIMENS
 
 
-def test_the_migrated_schema_is_the_declared_one(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    assert differences(fresh_database(tmp_path, MODEL), MODEL) == []
-
-
 def test_a_file_has_each_table_and_index_exactly_as_declared(
     fresh_sqlite: FreshDatabase, tmp_path: Path
 ) -> None:
@@ -45,12 +39,6 @@ def test_an_entity_type_without_a_migration_is_detected(
     missing = differences(fresh_database(tmp_path, MODEL), WITH_SPECIMENS)
 
     assert f"'{SPECIMENS.name}'" in str(missing)
-
-
-def test_autogenerate_adds_all_that_an_entity_type_needs(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    assert differences(fresh_database(tmp_path, WITH_SPECIMENS), WITH_SPECIMENS) == []
 
 
 def test_every_primary_key_and_index_begins_with_the_company() -> None:

@@ -1,4 +1,4 @@
-"""The effort of the suite: quick by default, thorough in continuous integration."""
+"""The effort of the suite: few random examples by default, and more for `EXAMPLES=10 make test`."""
 
 import os
 from typing import NoReturn
@@ -7,10 +7,13 @@ import pytest
 
 IN_CI = os.environ.get("CI") == "true"
 
+TIMES = int(os.environ.get("EXAMPLES", "1"))
+"""How many times the usual number of random examples each test tries."""
 
-def examples(thorough: int) -> int:
-    """The number of random examples: `thorough` in CI, otherwise a third."""
-    return thorough if IN_CI else -(-thorough // 3)
+
+def examples(usual: int) -> int:
+    """The number of random examples of a test, which usually take a second or less."""
+    return usual * TIMES
 
 
 def go_without(message: str) -> NoReturn:

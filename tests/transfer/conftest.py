@@ -55,11 +55,13 @@ ON_ONE_PAIR = pytest.mark.parametrize(
 
 
 @contextmanager
-def made_pair(request: pytest.FixtureRequest, folder: Path) -> Iterator[TwoDatabases]:
-    """Two fresh databases, by the parameter of the fixture."""
+def made_pair(
+    request: pytest.FixtureRequest, kinds: tuple[str, str], folder: Path
+) -> Iterator[TwoDatabases]:
+    """Two fresh databases."""
     with ExitStack() as services:
         made: list[Service] = []
-        for side, kind in zip(("source", "target"), request.param, strict=True):
+        for side, kind in zip(("source", "target"), kinds, strict=True):
             (folder / side).mkdir()
             fresh = request.getfixturevalue(f"fresh_{kind}")
             made.append(services.enter_context(Service(fresh, folder / side)))
@@ -71,7 +73,7 @@ def pair(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[TwoDatabases]:
     """Two databases, each with a service."""
-    with made_pair(request, tmp_path_factory.mktemp("pair")) as pair:
+    with made_pair(request, request.param, tmp_path_factory.mktemp("pair")) as pair:
         yield pair
 
 
@@ -81,8 +83,8 @@ def company(pair: TwoDatabases) -> Company:
     return stock(pair.source.new_company())
 
 
-@pytest.fixture(params=PAIRS, ids="-to-".join)
+@pytest.fixture
 def own_pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TwoDatabases]:
-    """Two databases without companies, for one test."""
-    with made_pair(request, tmp_path) as pair:
+    """Two databases on SQLite without companies, for one test."""
+    with made_pair(request, ("sqlite", "sqlite"), tmp_path) as pair:
         yield pair

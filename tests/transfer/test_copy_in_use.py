@@ -45,6 +45,7 @@ def test_writes_during_a_copy_are_followed(pair: TwoDatabases, company: Company)
     record(pair.there(company).patch(CONTACT, {"city": "Linz"}, tags[-1]))
 
 
+@ON_ONE_PAIR
 def test_unique_values_may_move_between_records_in_different_steps(
     pair: TwoDatabases, company: Company
 ) -> None:
@@ -109,6 +110,7 @@ def test_values_that_the_source_trims_meanwhile_do_not_matter(
     assert "all of them there before" in pair.copied(company)
 
 
+@ON_ONE_PAIR
 def test_changes_that_either_side_trims_do_not_matter(pair: TwoDatabases, company: Company) -> None:
     """The last change is kept, from which the next copy goes on."""
     company.patch(AGENT, {"name": "New"}, "*")
@@ -145,6 +147,7 @@ def test_a_copy_that_needs_trimmed_changes_starts_again(
     pair.assert_same(company)
 
 
+@ON_ONE_PAIR
 def test_a_copy_gives_up_on_constant_writes_and_resumes_afterwards(
     pair: TwoDatabases, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +202,7 @@ def test_later_writes_are_followed_while_a_service_responds_404(
     assert there.record(CONTACT)["city"] == "Wien"
 
 
+@ON_ONE_PAIR
 def test_a_service_that_still_knows_the_company_writes_nothing(
     pair: TwoDatabases, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from support.postgres import Postgres
 from support.samples import SAMPLES
 from support.service import Service
 from support.waiting import until
+from transfer.conftest import ON_ONE_PAIR, PAIRS
 from transfer.two_databases import Stopped, TwoDatabases
 
 RESUMES = b"comptoir: interrupted. The same command resumes.\n"
@@ -36,6 +37,7 @@ def load_customers(company: Company, size: int = MANY) -> None:
     company.load("customersExt", *({"number": f"C{at}"} for at in range(size)))
 
 
+@pytest.mark.parametrize("pair", PAIRS[:1], ids="-to-".join, indirect=True)
 def test_a_copy_resumes_from_every_stage(pair: TwoDatabases, company: Company) -> None:
     """Each run copies one step more than the run before."""
     named = ("--id", company.id, "--database", pair.urls[1])
@@ -65,6 +67,7 @@ def test_a_copy_resumes_from_every_stage(pair: TwoDatabases, company: Company) -
     pair.assert_same(company)
 
 
+@ON_ONE_PAIR
 def test_nothing_is_copied_twice(pair: TwoDatabases, company: Company) -> None:
     load_customers(company)
     pair.stopped_at(company, "copying customersExt", times=2)

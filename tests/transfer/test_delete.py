@@ -221,7 +221,11 @@ def test_many_rows_are_dropped_in_several_steps(command: Command, service: Servi
     assert rows_left(command, company) == {}
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("fresh_database", "number"),
+    [("postgres", signal.SIGKILL), ("sqlite", signal.SIGINT)],
+    indirect=["fresh_database"],
+)
 def test_a_command_that_is_killed_is_finished_by_the_same_command(
     command: Command, service: Service, company: Company, number: int
 ) -> None:
@@ -306,6 +310,7 @@ def test_an_unfinished_copy_is_deleted(pair: TwoDatabases) -> None:
     pair.assert_same(company)
 
 
+@ON_ONE_PAIR
 def test_a_copy_that_starts_again_leaves_no_documents_of_the_earlier_one(
     pair: TwoDatabases,
 ) -> None:
@@ -350,6 +355,7 @@ def test_reads_of_a_company_that_a_service_still_knows_do_not_fail(
         assert company.get(SEARCHED, query, headers).status_code in (200, 404)
 
 
+@ON_SQLITE  # the steps are those of every database
 def test_a_command_for_several_companies_resumes_after_one_of_them_is_done(
     command: Command, service: Service, company: Company
 ) -> None:

@@ -47,6 +47,7 @@ def dumped(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+@ON_SQLITE  # tests/catalog loads files of every type on each database
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
 def test_a_sample_of_every_entity_type_is_loaded_byte_for_byte(
     sample: tuple[Command, str], tmp_path: Path, form: str

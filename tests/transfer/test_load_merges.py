@@ -5,6 +5,7 @@ from pathlib import Path
 from comptoir.edm.types import is_guid
 from comptoir.features.transfer.files import ROWS_PER_CHUNK
 from comptoir.features.transfer.load import LoadReport
+from support.databases import ON_SQLITE
 from support.event_loop import in_thread
 from support.load_target import LoadTarget, reasons
 
@@ -126,6 +127,7 @@ def test_a_file_that_changes_while_it_is_checked_is_refused(load_target: LoadTar
     assert load_target.records("customersExt") == []
 
 
+@ON_SQLITE  # test_load_agrees compares the databases
 def test_what_is_written_is_what_has_been_checked(load_target: LoadTarget) -> None:
     path = load_target.folder / "customersExt.csv"
     path.write_text("number\n" + "".join(f"C{at}\n" for at in range(ROWS)), encoding="utf-8")
@@ -155,6 +157,7 @@ def test_records_that_others_create_meanwhile_are_matched(load_target: LoadTarge
     assert len(load_target.records("customersExt")) == ROWS
 
 
+@ON_SQLITE  # test_load_agrees compares the databases
 def test_every_real_file_loads(load_target: LoadTarget, real: Path) -> None:
     for path in sorted(real.glob("*.csv")):
         report = load_target.load_file(path)

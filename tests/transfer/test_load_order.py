@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from comptoir.features.transfer.files import ROWS_PER_CHUNK
-from support.databases import run_sql
+from support.databases import ON_SQLITE, run_sql
 from support.load_target import LoadTarget, reasons
 
 CUSTOMERS = "customersExt"
@@ -56,6 +56,7 @@ def test_whole_numbers_as_keys_are_ordered_as_numbers(load_target: LoadTarget) -
     assert written(load_target) == [str(at) for at in range(1, 201)]
 
 
+@ON_SQLITE  # test_load_agrees compares the databases
 def test_rows_with_different_columns_are_written_in_the_order_of_the_keys(
     load_target: LoadTarget,
 ) -> None:
@@ -133,6 +134,7 @@ def test_a_load_begins_again_if_other_rows_are_refused(load_target: LoadTarget) 
     assert len(load_target.records(CUSTOMERS)) == ROWS + 1
 
 
+@ON_SQLITE  # test_load_agrees compares the databases
 def test_a_load_begins_again_after_another_one_of_the_entity_set(load_target: LoadTarget) -> None:
     """Otherwise the rows before the interruption would keep the values of the other load."""
     path = interrupted(load_target, range(1, ROWS + 1))

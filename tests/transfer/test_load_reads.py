@@ -87,6 +87,7 @@ def test_a_cell_may_contain_line_ends(load_target: LoadTarget) -> None:
     assert load_target.records("customersExt")[0]["displayName"] == text
 
 
+@ON_SQLITE
 def test_every_row_is_loaded_whatever_their_number(load_target: LoadTarget) -> None:
     for rows in (0, 1_999, 2_000, 2_001, 4_000):
         target = load_target.another(load_target.folder)
@@ -96,6 +97,7 @@ def test_every_row_is_loaded_whatever_their_number(load_target: LoadTarget) -> N
         assert len(target.records("customersExt")) == rows
 
 
+@ON_SQLITE
 def test_records_of_a_document_may_have_columns_of_their_own(load_target: LoadTarget) -> None:
     content = '{"number":"1","name2":"x"}\n{"number":"2"}\n{"name2":"y","number":"3"}\n'
     report = load_target.load("customersExt.ndjson", content)

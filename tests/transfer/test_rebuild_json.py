@@ -19,7 +19,7 @@ from support.batches import send_documents
 from support.client import record
 from support.command import Command
 from support.companies import Company
-from support.databases import in_database
+from support.databases import ON_SQLITE, in_database
 from support.event_loop import in_thread
 from support.repeats import repeatable
 from support.samples import PATHS, SAMPLES
@@ -211,6 +211,7 @@ def test_records_that_change_meanwhile_keep_their_new_json(
     assert rows_of(ready.url, company) == rows
 
 
+@ON_SQLITE  # the units are those of every database
 def test_a_command_that_is_killed_may_be_run_again(ready: Command, company: Company) -> None:
     load_customers(company)
     for _ in range(ATTEMPTS):

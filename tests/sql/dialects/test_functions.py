@@ -238,7 +238,7 @@ TESTED_APART: set[FunctionName] = {
 }
 """Functions that have their own tests, since the dialects may differ."""
 
-drawn = settings(max_examples=examples(12))
+drawn = settings(max_examples=examples(4))
 
 
 def _outcome(call: Callable[..., Value], *arguments: object) -> Value | tuple[str, str]:
@@ -298,7 +298,7 @@ def test_aggregates_return_the_same_in_both_dialects(
 ) -> None:
     whole = AGGREGATED[name] in (WHOLE, DECIMAL)
 
-    @settings(max_examples=examples(24))
+    @settings(max_examples=examples(8))
     @given(st.lists(st.one_of(AGGREGATED[name], st.none()), min_size=1, max_size=5))
     def check_values(values: list[Value]) -> None:
         made = [_outcome(each.aggregate, name, whole, values) for each in (sqlite, postgres)]

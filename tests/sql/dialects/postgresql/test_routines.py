@@ -48,7 +48,7 @@ def test_every_blank_is_trimmed_and_nothing_else(postgres: OnPostgres) -> None:
 
 @pytest.mark.parametrize("name", sorted(CHANGES))
 def test_the_case_of_texts_is_pythons(name: str, postgres: OnPostgres) -> None:
-    @settings(max_examples=examples(60))
+    @settings(max_examples=examples(20))
     @given(st.lists(TEXT, min_size=1, max_size=20))
     @example(["ΔΣ", "Σ", "ΔΣΣ", "ΔΣ.Δ", "Δ.Σ", "ΔΣ'", "Σ\u0301", "a\u0345Σ\u0345", "aΣ-", "aΣ😀b"])
     def check(texts: list[str]) -> None:
@@ -57,7 +57,7 @@ def test_the_case_of_texts_is_pythons(name: str, postgres: OnPostgres) -> None:
     check()
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(30))
 @given(st.lists(TEXT, min_size=1, max_size=5))
 @example([f"a{SEPARATOR}b", "c"])
 @example(["İ", "ß"])
@@ -68,7 +68,7 @@ def test_the_separator_is_in_no_folded_text(postgres: OnPostgres, texts: list[st
     assert folded.split(SEPARATOR) == [fold(text) for text in texts]
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(30))
 @given(TEXT, TEXT)
 @example("a%b", "%")
 @example("ab", "_")
