@@ -1,9 +1,7 @@
 """Every error has one form in every layer, and every response headers for caches (RFC 9111)."""
 
 import httpx
-import pytest
 
-from support.client import Client
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
@@ -13,42 +11,6 @@ from support.sockets import ask, head
 from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
-
-
-@pytest.fixture(params=["in this process", "over a socket"])
-def origin(request: pytest.FixtureRequest, service: Service, server: Server) -> Client:
-    """A client without a token at the root of a server."""
-    return service.origin if request.param == "in this process" else server.origin
-
-
-@together(
-    ("method", "path", "code"),
-    [
-        ("POST", "", "BadRequest_MethodNotAllowed"),
-        ("GET", "nothing", "BadRequest_ResourceNotFound"),
-        ("GET", "apis", "BadRequest_ResourceNotFound"),
-        ("GET", "API/companies", "BadRequest_ResourceNotFound"),
-        ("GET", "healthz/", "BadRequest_ResourceNotFound"),
-        ("GET", "%FF", "BadRequest_ResourceNotFound"),
-        ("GET", "..%2f..%2fetc%2fpasswd", "BadRequest_ResourceNotFound"),
-        ("POST", "nothing", "BadRequest_ResourceNotFound"),
-        ("POST", "healthz", "BadRequest_MethodNotAllowed"),
-        ("DELETE", "readyz", "BadRequest_MethodNotAllowed"),
-        ("PUT", "metrics", "BadRequest_MethodNotAllowed"),
-        ("GET", "api", "Authentication_InvalidCredentials"),
-        ("GET", "api/", "Authentication_InvalidCredentials"),
-        ("GET", "api/companies", "Authentication_InvalidCredentials"),
-        ("PROPFIND", "api/companies", "Authentication_InvalidCredentials"),
-    ],
-)
-def test_a_request_from_the_root_that_fails(
-    method: str, path: str, code: str, origin: Client
-) -> None:
-    answer = origin.request(method, path)
-
-    refusal(answer, code)
-    if code == "BadRequest_MethodNotAllowed":
-        assert sorted(answer.headers["allow"].split(", ")) == ["GET", "HEAD"]
 
 
 MALFORMED = {
@@ -136,23 +98,6 @@ def guards(answer: httpx.Response) -> tuple[str, ...]:
     """The values of X-Content-Type-Options and Cache-Control."""
     assert len(answer.headers.get_list("cache-control")) == 1
     return answer.headers["x-content-type-options"], answer.headers["cache-control"]
-
-
-@together(
-    ("path", "caches"),
-    [
-        ("api/companies", "no-store"),
-        ("nothing", "no-store"),
-        ("healthz", "no-store"),
-        ("readyz", "no-store"),
-        ("metrics", "no-store"),
-        ("docs", "no-cache"),
-        ("docs/start.js", "no-cache"),
-        ("docs/openapi.json", "no-cache"),
-    ],
-)
-def test_pages_without_a_token_have_cache_headers(path: str, caches: str, origin: Client) -> None:
-    assert guards(origin.get(path)) == ("nosniff", caches)
 
 
 @together("request_line", [b"hello\r\n\r\n", b"GET / HTTP/9.9\r\nHost: t\r\n\r\n"])

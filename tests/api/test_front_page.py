@@ -1,17 +1,15 @@
-"""The page `/`: HTML for browsers, JSON for everybody else, under each profile."""
+"""The page `/` of browsers, under each profile; the corpus has its headers, and the JSON."""
 
 import re
 from urllib.parse import urlsplit
 
 import pytest
 
-from comptoir.auth.origins import CONSOLE
 from comptoir.config import PROFILES
 from comptoir.http.routes import profile_addresses
 from support.client import Client
 from support.databases import ON_SQLITE
 from support.service import Service, StartService
-from support.together import together
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 
@@ -28,6 +26,8 @@ def test_a_browser_gets_a_page_whose_links_work(each: Service) -> None:
     assert front.status_code == 200
     assert front.headers["content-type"] == "text/html; charset=utf-8"
     assert front.text.count("<h1>") == 1
+    assert "<script" not in front.text
+    assert "style=" not in front.text
     links = re.findall(r'href="([^"]+)"', front.text)
     roots = [urlsplit(url).path[1:] for url in profile_addresses(each.settings).values()]
     assert bool(roots) == (each.settings.profile == "business-central")
@@ -40,37 +40,6 @@ def test_a_browser_gets_a_page_whose_links_work(each: Service) -> None:
 
 
 @ON_SQLITE
-def test_the_page_runs_nothing_and_loads_nothing_from_elsewhere(each: Service) -> None:
-    front = each.origin.get("", headers={"Accept": BROWSER})
-    assert front.headers["content-security-policy"] == (
-        "default-src 'none'; style-src 'self'; img-src data:; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
-    assert front.headers["vary"] == "Accept"
-    assert "<script" not in front.text
-    assert "style=" not in front.text
-
-
-@ON_SQLITE
-@together(
-    "accept", [None, "*/*", "application/json", "text/plain", "text/html;q=0.5, application/json"]
-)
-def test_everybody_else_gets_json(each: Service, accept: str | None) -> None:
-    front = each.origin.get("", headers={} if accept is None else {"Accept": accept})
-    base_url = each.settings.base_url
-    assert front.headers["content-type"] == "application/json"
-    assert front.json() == {
-        "name": "Comptoir",
-        "about": "An OData v4 API for business records, in the style of the Business Central API.",
-        "console": each.settings.beside_api(CONSOLE),
-        "documentation": each.settings.docs_url,
-        "api": base_url,
-        "metadata": f"{base_url}/$metadata",
-        **profile_addresses(each.settings),
-    }
-
-
-@ON_SQLITE
 def test_the_addresses_that_clients_see_are_linked(start_service: StartService) -> None:
     public = 'https://erp.example.com/a"b/api'
     service = start_service(public_url=public)
@@ -79,9 +48,3 @@ def test_the_addresses_that_clients_see_are_linked(start_service: StartService) 
     assert 'href="https://erp.example.com/a&quot;b/api"' in front.text
     # it is not served where others could read its cookies
     assert "console" not in front.text
-
-
-def test_only_get_and_head_are_allowed(service: Service) -> None:
-    assert service.origin.request("HEAD", "").status_code == 200
-    refused = service.origin.post("", {})
-    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")

@@ -20,47 +20,6 @@ def agents(service: object, stocked: Company) -> Company:
     return stocked
 
 
-@together(
-    ("accepted", "coding"),
-    [
-        ("gzip", "gzip"),
-        ("GZip", "gzip"),
-        ("x-gzip", "gzip"),
-        ("gzip, deflate", "gzip"),
-        ("gzip, deflate, br", "gzip"),
-        ("gzip, deflate, br, zstd", "zstd"),
-        ("zstd", "zstd"),
-        ("gzip;q=1.0, zstd;q=0.5", "gzip"),
-        ("gzip;q=0.001", "gzip"),
-        ("gzip;q=0.5, identity;q=0.4", "gzip"),
-        ("*", "zstd"),
-        ("*, zstd;q=0", "gzip"),
-        ("*;q=0.1, gzip", "gzip"),
-        ("identity;q=0, gzip", "gzip"),
-        ("*;q=0, gzip", "gzip"),
-        ("", None),
-        ("identity", None),
-        ("br", None),
-        ("deflate, compress", None),
-        ("gzip;q=0", None),
-        ("gzip;q=0, zstd;q=0.0", None),
-        ("gzip;q=0.5, identity", None),
-        ("*;q=0, identity", None),
-        (",;=", None),
-    ],
-)
-def test_the_best_of_the_accepted_codings_is_sent(
-    accepted: str, coding: str | None, agents: Company
-) -> None:
-    plain = agents.get(PAGE, headers={"Accept-Encoding": "identity"})
-
-    answer = agents.get(PAGE, headers={"Accept-Encoding": accepted})
-
-    assert answer.headers.get("content-encoding") == coding
-    assert answer.headers["vary"] == "Accept-Encoding"
-    assert decoded(answer.content) == plain.content
-
-
 @together("coding", ["gzip", "zstd"])
 def test_a_record_is_compressed_if_that_saves_a_packet(coding: str, company: Company) -> None:
     short = company.post("contactsExt", {"displayName": "x"})
