@@ -1,4 +1,4 @@
-"""Every error has one form in every layer, and every response headers for caches (RFC 9111)."""
+"""Heads and URLs above the limits, and the headers that every response has (RFC 9111)."""
 
 import httpx
 
@@ -11,47 +11,6 @@ from support.sockets import ask, head
 from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
-
-
-MALFORMED = {
-    "a method that nobody knows": b"INVENTED / HTTP/1.1\r\nHost: test\r\n\r\n",
-    "no HTTP": b"hello\r\n\r\n",
-    "binary": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(50),
-    "a blank in a header's name": b"GET / HTTP/1.1\r\nHost: test\r\nA b: c\r\n\r\n",
-    "a header without a colon": b"GET / HTTP/1.1\r\nHost: test\r\nnonsense\r\n\r\n",
-    "a length that is no number": b"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: x\r\n\r\n",
-    "a negative length": b"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: -1\r\n\r\n",
-    "two lengths": b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
-    "length and chunks": (
-        b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-    ),
-    "a path that is not ASCII": b"GET /\xff HTTP/1.1\r\nHost: test\r\n\r\n",
-}
-
-
-@together("name", MALFORMED)
-def test_bytes_that_are_not_http(name: str, server: Server) -> None:
-    with server.connect() as connection:
-        answer = ask(connection, MALFORMED[name])
-
-    refusal(answer, "BadRequest")
-    assert answer.headers["connection"] == "close"
-
-
-def test_malformed_chunks(server: Server) -> None:
-    """The head is valid, so the request has started when its body turns out to be malformed."""
-    company = server.new_company()
-    path = company.root.removeprefix(server.origin.root)
-    headers = {
-        "Authorization": f"Bearer {company.token}",
-        "Content-Type": "application/json",
-        "Transfer-Encoding": "chunked",
-    }
-    with server.connect() as connection:
-        answer = ask(connection, head("POST", f"{path}/contactsExt", headers) + b"nonsense\r\n")
-
-    refusal(answer, "BadRequest")
-    assert company.listed("contactsExt") == []
 
 
 @together("ends", [True, False])
