@@ -10,7 +10,6 @@ from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
 from support.service import StartService
-from support.together import together
 from support.waiting import until
 
 COUNT = 23
@@ -33,15 +32,6 @@ def codes(read: Iterator[list[Record]]) -> list[str]:
 
 
 ALL = [f"A{number:02}" for number in range(COUNT)]
-
-
-@together("size", [1, 5, 22, 23, 24, 25])
-@together("order", ["code", "code desc", "name,code", "name desc,code", "name desc"])
-def test_pages_have_every_record_once(size: int, order: str, agents: Company) -> None:
-    whole = [str(each["code"]) for each in agents.listed("shippingAgentsExt", {"$orderby": order})]
-
-    assert codes(pages(agents, "shippingAgentsExt", {"$orderby": order}, size)) == whole
-    assert sorted(whole) == ALL
 
 
 def test_pages_have_1000_records_by_default_and_up_to_20000(company: Company) -> None:

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from uuid import uuid4
 
 import pytest
-from msgspec.structs import replace
 
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors.refusal import Refusal
-from comptoir.errors.table import KEY_EXISTS, RECORD_NOT_FOUND, TOO_MANY_REQUESTS
+from comptoir.errors.table import KEY_EXISTS, RECORD_NOT_FOUND
 from comptoir.features.transfer.load_rows import Loaded, LoadPlan, write_rows
 from comptoir.response.response import Response
 from comptoir.service import Request, Service
@@ -189,26 +188,3 @@ def test_a_cancelled_load_stores_the_current_unit(company: Company, service: InP
 
     assert isinstance(company.admin.wait(run()), asyncio.CancelledError)
     assert [each["code"] for each in company.listed(AGENTS)] == ["LOADED"]
-
-
-def test_the_number_of_waiting_writes_is_limited(company: Company, service: InProcess) -> None:
-    settings = replace(service.settings, queued_writes=2)
-    plans = [unit(company, f"{number}") for number in range(5)]
-
-    async def run() -> list[Loaded | BaseException]:
-        store = open_store(settings)
-        try:
-            works = [write_rows(store, plan) for plan in plans[:3]]
-            first = await asyncio.gather(*works, return_exceptions=True)
-            later = [write_rows(store, plan) for plan in plans[3:]]
-            return [*first, *await asyncio.gather(*later, return_exceptions=True)]
-        finally:
-            await store.close()
-
-    outcomes = company.admin.wait(run())
-
-    refused = outcomes.pop(2)
-    assert isinstance(refused, Refusal)
-    assert refused.error is TOO_MANY_REQUESTS
-    assert inserted(outcomes) == [1] * 4
-    assert len(company.changes()) == 4
