@@ -7,15 +7,11 @@ from typing import cast
 
 import msgspec
 from jsonschema_rs import Draft202012Validator
-from msgspec.structs import replace
 
 from comptoir.catalog import MODEL
-from comptoir.config import Settings, load_settings
+from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.overlay import overlaid
 from comptoir.errors.table import ERROR_TABLE
-from comptoir.features.business_central import CURRENT
-from comptoir.features.business_central.profile import business_central
 from comptoir.metadata.openapi import openapi_document
 from metadata.reading import ANNOUNCED, Object, Value, member
 from support.contract import FIELDS
@@ -24,14 +20,12 @@ from support.specimen import WITH_SPECIMENS
 from support.subjects import every_option
 from support.together import together
 
-SETTINGS = Settings()
-REHEARSED = load_settings({"profile": "business-central"}, environment={})
 METHODS = ("get", "post", "patch", "put", "delete")
 SETS = together("entity_set", MODEL.sets)
 
 
-def document(model: Model = MODEL, settings: Settings = SETTINGS) -> Object:
-    return cast("Object", msgspec.json.decode(openapi_document(model, settings, ANNOUNCED)))
+def document(model: Model = MODEL) -> Object:
+    return cast("Object", msgspec.json.decode(openapi_document(model, Settings(), ANNOUNCED)))
 
 
 @cache
@@ -207,55 +201,3 @@ def test_every_status_but_405_belongs_to_an_operation() -> None:
         if int(status) >= 400
     }
     assert used == {str(each.status) for each in ERROR_TABLE} - {"405"}
-
-
-def test_the_servers_are_the_base_url_and_the_base_path() -> None:
-    """Generators of clients use the first one, and many require an absolute URL."""
-    settings = replace(SETTINGS, public_url="https://erp.example/office/api/")
-    servers = cast("list[Object]", document(settings=settings)["servers"])
-    assert [each["url"] for each in servers] == ["https://erp.example/office/api", "/office/api"]
-
-
-def test_a_profile_has_its_own_guards_of_writes() -> None:
-    rehearsed = document(settings=REHEARSED)
-    guards = {"post": None, "patch": "If-Match", "put": "If-Match", "delete": "If-Match-optional"}
-    for _, method, operation in operations(rehearsed):
-        named = [
-            str(each["$ref"]).rpartition("/")[2]
-            for each in cast("list[Object]", operation["parameters"])
-        ]
-        found = [each for each in named if each.startswith("If-Match")]
-        assert found == [guards[method]] if guards.get(method) else found == []
-        assert "If-None-Match-any" not in named
-    shared = member(rehearsed, "components", "parameters")
-    assert member(shared, "If-Match")["required"] is True
-    assert "required" not in member(shared, "If-Match-optional")
-    assert "return-no-content" in str(member(shared, "Prefer-return")["description"])
-    created = member(
-        rehearsed, "paths", address(MODEL.by_name["itemsExt"]), "post", "responses", "201"
-    )
-    assert "ETag" not in member(created, "headers")
-
-
-def test_a_profile_has_its_own_errors() -> None:
-    rehearsed = document(settings=REHEARSED)
-    responses = member(rehearsed, "components", "responses")
-    for verdict in business_central(CURRENT).errors.values():
-        if verdict.media == "json":
-            assert verdict.code in str(member(responses, f"refused-{verdict.status}")["content"])
-    for code in ("Internal_RecordNotFound", "Internal_DatabaseBusy", "Request_LinkExpired"):
-        assert code not in str(responses)
-    used = {
-        status.removeprefix("refused-")
-        for _, _, operation in operations(rehearsed)
-        for status in member(operation, "responses")
-        if int(status) >= 400
-    }
-    assert {f"refused-{status}" for status in used} == responses.keys() - {"refused-405"}
-    assert not {"410", "428"} & used
-
-
-def test_a_profile_names_the_other_names_of_sets() -> None:
-    model = overlaid(MODEL, MODEL.tables, REHEARSED.behaviour.forms)
-    described = member(document(model, REHEARSED), "info")["description"]
-    assert "`customers` is `customersExt`" in str(described)
