@@ -9,7 +9,7 @@ from support.client import record
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
-from support.samples import PATHS, SAMPLES, SHIPPING_AGENT
+from support.samples import PATHS, SHIPPING_AGENT
 from support.service import Service
 from support.together import check_all, together
 from support.tokens import BOTH
@@ -129,18 +129,3 @@ def test_a_restricted_token_works_in_its_companies(own_stock: Company, service: 
 
     assert record(restricted.get(AGENT))["code"] == "DHL"
     assert record(restricted.patch(AGENT, {"name": "x"}, if_match="*"))["name"] == "x"
-
-
-def test_a_secret_is_only_in_responses_of_its_own_record(own_stock: Company) -> None:
-    """A password is read and written like any property, but no query reveals it."""
-    path = PATHS["contactsExt"]
-    password = str(SAMPLES["contactsExt"]["onlinePassword"])
-    assert own_stock.record(path)["onlinePassword"] == password
-
-    for text in (f"onlinePassword eq '{password}'", "startswith(onlinePassword,'c')"):
-        answer = own_stock.get("contactsExt", {"$filter": text})
-        refusal(answer, "BadRequest_InvalidRequestUrl", "$filter")
-
-    updated = record(own_stock.patch(path, {"onlinePassword": "new secret"}, if_match="*"))
-    assert updated["onlinePassword"] == "new secret"
-    assert "new secret" not in str(own_stock.changes())

@@ -1,9 +1,8 @@
 """Companies, which are listed and read if the token allows them."""
 
-from support.client import page, record, tag_of, values
+from support.client import page, tag_of, values
 from support.companies import Company
 from support.refusals import refusal
-from support.samples import UNKNOWN
 from support.service import Service
 
 
@@ -29,18 +28,6 @@ def test_a_restricted_token_lists_reads_and_counts_only_its_companies(service: S
     assert values(nobody.get("companies")) == []
     assert restricted.record(f"companies({first.id})")["id"] == first.id
     refusal(restricted.get(f"companies({third.id})"), "Internal_CompanyNotFound")
-
-
-def test_keys_and_unique_values_are_per_company(service: Service) -> None:
-    """Two companies may have equal keys and unique values."""
-    first, second = service.new_company(), service.new_company()
-    agent = {"id": UNKNOWN, "code": "DHL"}
-
-    record(first.post("shippingAgentsExt", agent), 201)
-    record(second.post("shippingAgentsExt", agent), 201)
-    record(second.patch(f"shippingAgentsExt({UNKNOWN})", {"name": "mine"}, if_match="*"))
-
-    assert first.record(f"shippingAgentsExt({UNKNOWN})")["name"] == ""
 
 
 def test_a_companys_id_may_be_in_upper_case(stocked: Company, service: Service) -> None:

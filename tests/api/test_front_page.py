@@ -1,12 +1,14 @@
-"""The page `/` of browsers, under each profile; the corpus has its headers, and the JSON."""
+"""The pages `/`, under each profile, and `/docs`; the corpus has their headers, and the JSON."""
 
 import re
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 
 from comptoir.config import PROFILES
 from comptoir.http.routes import profile_addresses
+from support.batches import multipart
 from support.client import Client
 from support.databases import ON_SQLITE
 from support.service import Service, StartService
@@ -48,3 +50,25 @@ def test_the_addresses_that_clients_see_are_linked(start_service: StartService) 
     assert 'href="https://erp.example.com/a&quot;b/api"' in front.text
     # it is not served where others could read its cookies
     assert "console" not in front.text
+
+
+@ON_SQLITE
+def test_the_page_of_the_documentation_loads_its_files_from_the_service(service: Service) -> None:
+    page = service.origin.get("docs")
+    assert page.status_code == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert sorted(re.findall(r'(?:src|href)="(docs[^"]*)"', page.text)) == [
+        *("docs/start.css", "docs/start.js", "docs/swagger-ui.css", "docs/swagger-ui.js")
+    ]
+    assert "://" not in page.text
+
+
+@ON_SQLITE
+def test_the_example_of_a_batch_is_valid(service: Service) -> None:
+    document = msgspec.json.decode(service.origin.get("docs/openapi.json").content)
+    [example] = document["components"]["schemas"]["batch-parts"]["examples"]
+
+    [part] = multipart(service.client, example.encode())
+
+    assert part.status == 200
+    assert msgspec.json.decode(part.body)["value"] is not None

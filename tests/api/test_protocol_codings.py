@@ -2,7 +2,6 @@
 
 import pytest
 
-from support.client import record
 from support.codings import decoded
 from support.companies import Company
 from support.databases import ON_SQLITE
@@ -20,20 +19,6 @@ def agents(service: object, stocked: Company) -> Company:
     return stocked
 
 
-@together("coding", ["gzip", "zstd"])
-def test_a_record_is_compressed_if_that_saves_a_packet(coding: str, company: Company) -> None:
-    short = company.post("contactsExt", {"displayName": "x"})
-    long = company.post("contactsExt", {"displayName": "x", "addressLine1": "street " * 100})
-    headers = {"Accept-Encoding": coding}
-
-    for created, coded in ((short, None), (long, coding)):
-        read = company.get(f"contactsExt({record(created, 201)['id']})", headers=headers)
-        assert read.headers.get("content-encoding") == coded
-        assert read.headers.get("vary") == ("Accept, Accept-Encoding" if coded else "Accept")
-        assert decoded(read.content) == created.content.replace(b"", b"")
-        assert read.headers["etag"] == created.headers["etag"]
-
-
 def test_a_client_that_excludes_identity_gets_even_errors_compressed(company: Company) -> None:
     headers = {"Accept-Encoding": "zstd, identity;q=0"}
 
@@ -42,18 +27,6 @@ def test_a_client_that_excludes_identity_gets_even_errors_compressed(company: Co
     assert answer.status_code == 400
     assert answer.headers["content-encoding"] == "zstd"
     assert b"BadRequest_InvalidRequestUrl" in decoded(answer.content)
-
-
-def test_a_304_has_no_body_to_compress(company: Company) -> None:
-    created = company.post("contactsExt", {"displayName": "x" * 2_000})
-    path = f"contactsExt({record(created, 201)['id']})"
-    headers = {"Accept-Encoding": "zstd, identity;q=0", "If-None-Match": created.headers["etag"]}
-
-    answer = company.get(path, headers=headers)
-
-    assert (answer.status_code, answer.content) == (304, b"")
-    assert "content-encoding" not in answer.headers
-    assert answer.headers["vary"] == "Accept, Accept-Encoding"
 
 
 @together("coding", ["identity", "gzip", "zstd"])
@@ -71,9 +44,3 @@ def test_head_has_the_headers_of_get_in_every_coding(
     assert head.headers.keys() | {"content-length"} == read.headers.keys() | {"content-length"}
     for name in (head.headers.keys() & read.headers.keys()) - {"x-request-id"}:
         assert head.headers[name] == read.headers[name]
-
-
-def test_a_body_with_the_coding_identity_is_read(company: Company) -> None:
-    answer = company.post("contactsExt", {"displayName": "x"}, {"Content-Encoding": "Identity"})
-
-    assert record(answer, 201)["displayName"] == "x"
