@@ -22,6 +22,7 @@ from comptoir.store.writes import GroupRefusal
 from support.companies import Company
 from support.direct import request_of
 from support.service import Service as InProcess
+from support.stores import opened
 
 COUNT = 15
 AGENTS = "shippingAgentsExt"
@@ -74,14 +75,11 @@ async def around(
     company: Company, settings: Settings, plan: LoadPlan, *requests: Request
 ) -> list[object]:
     """Send the first request, give a load to the same store, send the rest, all at once."""
-    store = open_store(settings)
-    try:
+    async with opened(settings) as store:
         service = Service(MODEL, store, settings)
         await store.company(company.id)
         first, *rest = map(service.handle, requests)
         return await asyncio.gather(first, write_rows(store, plan), *rest, return_exceptions=True)
-    finally:
-        await store.close()
 
 
 def test_a_write_sees_the_load_before_it(company: Company, service: InProcess) -> None:
@@ -134,8 +132,7 @@ def test_a_refused_group_leaves_no_record_to_the_others(
     record = {"id": key, "code": "TWICE"}
 
     async def run() -> list[object]:
-        store = open_store(service.settings)
-        try:
+        async with opened(service.settings) as store:
             running = Service(MODEL, store, service.settings)
             await store.company(company.id)
             group = running.atomic()
@@ -145,8 +142,6 @@ def test_a_refused_group_leaves_no_record_to_the_others(
                 await group.add(request_of(company, "POST", AGENTS, body))
             first, last = (running.handle(change) for _ in range(2))
             return list(await asyncio.gather(first, group.commit(), last, return_exceptions=True))
-        finally:
-            await store.close()
 
     _, refused, missing = company.admin.wait(run())
 
@@ -158,8 +153,7 @@ def test_a_refused_group_leaves_no_record_to_the_others(
 
 def test_a_cancelled_write_still_returns_its_outcome(company: Company, service: InProcess) -> None:
     async def run() -> Response:
-        store = open_store(service.settings)
-        try:
+        async with opened(service.settings) as store:
             await store.company(company.id)
             request = request_of(company, "POST", AGENTS, {"code": "SENT"})
             handling = Service(MODEL, store, service.settings).handle(request)
@@ -167,8 +161,6 @@ def test_a_cancelled_write_still_returns_its_outcome(company: Company, service: 
             await asyncio.sleep(0)
             assert write.cancel()
             return await write
-        finally:
-            await store.close()
 
     assert company.admin.wait(run()).status == 201
     assert [each["code"] for each in company.listed(AGENTS)] == ["SENT"]
@@ -178,12 +170,11 @@ def test_a_cancelled_load_stores_the_current_unit(company: Company, service: InP
     plan = unit(company, "LOADED")
 
     async def run() -> BaseException | Loaded:
-        store = open_store(service.settings)
-        load = asyncio.ensure_future(write_rows(store, plan))
-        await asyncio.sleep(0)
-        assert load.cancel()
-        (outcome,) = await asyncio.gather(load, return_exceptions=True)
-        await store.close()
+        async with opened(service.settings) as store:
+            load = asyncio.ensure_future(write_rows(store, plan))
+            await asyncio.sleep(0)
+            assert load.cancel()
+            (outcome,) = await asyncio.gather(load, return_exceptions=True)
         return outcome
 
     assert isinstance(company.admin.wait(run()), asyncio.CancelledError)
