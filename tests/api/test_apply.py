@@ -1,8 +1,7 @@
-"""`$apply`: its limits, and what the metadata says of it; the corpus has what it returns."""
+"""`$apply`: its limits; the corpus has what it returns."""
 
 from support.companies import Company
 from support.refusals import refusal
-from support.service import Service
 from support.together import together
 
 
@@ -54,27 +53,3 @@ def test_the_length_of_joined_texts_is_limited(company: Company) -> None:
 
         error = refusal(answer, "BadRequest_MethodNotImplemented", "$apply")
         assert "more than 64000 characters" in error.message
-
-
-def test_the_metadata_lists_aggregation_methods(service: Service) -> None:
-    accept = {"Accept": "application/json"}
-    document = service.client.get("$metadata", headers=accept).json()
-
-    def find(node: object) -> list[dict[str, object]]:
-        if not isinstance(node, dict):
-            return []
-        own = (
-            [node["@Org.OData.Aggregation.V1.ApplySupported"]]
-            if "@Org.OData.Aggregation.V1.ApplySupported" in node
-            else []
-        )
-        return own + [each for held in node.values() for each in find(held)]
-
-    supported = find(document)
-    assert supported
-    for each in supported:
-        assert each["From"] is False
-        transformations = each["Transformations"]
-        assert isinstance(transformations, list)
-        assert {"filter", "groupby", "aggregate", "compute"} <= set(transformations)
-        assert "concat" not in transformations

@@ -1,6 +1,5 @@
 """Invalid tokens, insufficient scopes, and companies that a token does not reach."""
 
-import base64
 from itertools import product
 
 import pytest
@@ -10,7 +9,7 @@ from support.client import record
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
-from support.samples import PATHS, SAMPLES, SHIPPING_AGENT
+from support.samples import PATHS, SHIPPING_AGENT
 from support.service import Service
 from support.together import check_all, together
 from support.tokens import BOTH
@@ -20,23 +19,12 @@ pytestmark = ON_SQLITE  # tokens are judged before the database
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 
 
-def _tampered(token: str) -> str:
-    """The token with another payload under the same signature."""
-    header, payload, signature = token.split(".")
-    content = base64.urlsafe_b64decode(payload + "==").replace(b"records.read", b"admin       ")
-    return f"{header}.{base64.urlsafe_b64encode(content).decode().rstrip('=')}.{signature}"
-
-
-def _unsigned(token: str) -> str:
-    """The token with the algorithm `none` and no signature."""
-    header = base64.urlsafe_b64encode(b'{"alg":"none","typ":"at+jwt"}').decode().rstrip("=")
-    return f"{header}.{token.split('.')[1]}."
-
-
-def _headers(service: Service, other: Service) -> dict[str, str]:
+def _headers(service: Service) -> dict[str, str]:
     good = service.tokens.issue()
     return {
         "empty": "",
+        "a scheme without a blank": f"Bearer{good}",
+        "a scheme with a tab": f"Bearer\t{good}",
         "another scheme": "Basic dXNlcjpwYXNz",
         "a token without scheme": good,
         "a scheme without token": "Bearer",
@@ -45,24 +33,24 @@ def _headers(service: Service, other: Service) -> dict[str, str]:
         "two tokens": f"Bearer {good}, Bearer {good}",
         "too long": f"Bearer {good}{'x' * 10_000}",
         "expired": f"Bearer {service.tokens.expired()}",
-        "algorithm none": f"Bearer {_unsigned(good)}",
-        "tampered": f"Bearer {_tampered(good)}",
-        "signed by another key": f"Bearer {other.tokens.issue()}",
-        "another audience": f"Bearer {service.tokens.for_another_audience()}",
         "another issuer": f"Bearer {service.tokens.of_another_issuer()}",
     }
 
 
-WITHOUT_TOKEN = ("none", "empty", "another scheme", "a token without scheme")
+WITHOUT_TOKEN = {
+    *("none", "empty", "another scheme", "a token without scheme"),
+    *("a scheme without a blank", "a scheme with a tab"),
+}
 
 
-def test_a_request_without_an_accepted_token_is_401(
-    own_stock: Company, service: Service, specimen_service: Service
-) -> None:
-    """The challenge asks for a bearer token, or names its error (RFC 6750)."""
+def test_a_request_without_an_accepted_token_is_401(own_stock: Company, service: Service) -> None:
+    """The challenge asks for a bearer token, or names its error (RFC 6750).
+
+    `oauth/test_forged_tokens.py` has what a forger would send.
+    """
     changed = own_stock.changes()
     headers: dict[str, dict[str, str]] = {"none": {}}
-    for name, value in _headers(service, specimen_service).items():
+    for name, value in _headers(service).items():
         headers[name] = {"Authorization": value}
 
     def check(case: tuple[str, str]) -> None:
@@ -80,18 +68,12 @@ def test_a_request_without_an_accepted_token_is_401(
     assert own_stock.changes() == changed
 
 
-def test_no_response_repeats_a_token(stocked: Company, service: Service) -> None:
-    bad = _tampered(service.tokens.issue())
-
-    answer = stocked.using(bad).get(AGENT)
-
-    assert bad.split(".")[1] not in answer.text + str(answer.headers)
-
-
 def test_the_scheme_is_not_case_sensitive(stocked: Company) -> None:
-    answer = stocked.using("").get(AGENT, headers={"Authorization": f"bEARER {stocked.token}"})
-
-    assert record(answer)["code"] == "DHL"
+    for scheme in ("bEARER", "BEARER", "Bearer  "):
+        answer = stocked.using("").get(
+            AGENT, headers={"Authorization": f"{scheme} {stocked.token}"}
+        )
+        assert record(answer)["code"] == "DHL"
 
 
 READS = ("GET", "HEAD")
@@ -147,18 +129,3 @@ def test_a_restricted_token_works_in_its_companies(own_stock: Company, service: 
 
     assert record(restricted.get(AGENT))["code"] == "DHL"
     assert record(restricted.patch(AGENT, {"name": "x"}, if_match="*"))["name"] == "x"
-
-
-def test_a_secret_is_only_in_responses_of_its_own_record(own_stock: Company) -> None:
-    """A password is read and written like any property, but no query reveals it."""
-    path = PATHS["contactsExt"]
-    password = str(SAMPLES["contactsExt"]["onlinePassword"])
-    assert own_stock.record(path)["onlinePassword"] == password
-
-    for text in (f"onlinePassword eq '{password}'", "startswith(onlinePassword,'c')"):
-        answer = own_stock.get("contactsExt", {"$filter": text})
-        refusal(answer, "BadRequest_InvalidRequestUrl", "$filter")
-
-    updated = record(own_stock.patch(path, {"onlinePassword": "new secret"}, if_match="*"))
-    assert updated["onlinePassword"] == "new secret"
-    assert "new secret" not in str(own_stock.changes())

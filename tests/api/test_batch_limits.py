@@ -1,13 +1,9 @@
 """The limits of a batch, each with its own error."""
 
-import pytest
-
 from support.batches import HTTP, Entry, documents, parts, replies, send_documents, send_multipart
-from support.client import Page, Record
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
-from support.service import Service, StartService
 from support.together import together
 
 REQUESTS = 100
@@ -28,27 +24,6 @@ def text_of(count: int) -> str:
 def test_a_batch_may_have_a_hundred_requests(company: Company) -> None:
     assert len(replies(send_documents(company, reads(REQUESTS)))) == REQUESTS
     assert len(parts(send_multipart(company, text_of(REQUESTS)))) == REQUESTS
-
-
-def test_a_batch_of_more_requests_is_refused(company: Company) -> None:
-    new: Entry = {"id": "x", "method": "POST", "url": "shippingAgentsExt", "body": {"code": "A"}}
-    for answer in (
-        send_documents(company, [new, *reads(REQUESTS)]),
-        send_multipart(company, text_of(REQUESTS + 1)),
-    ):
-        error = refusal(answer, "Request_BodyTooLarge")
-        assert str(REQUESTS) in error.message
-    assert company.listed("shippingAgentsExt") == []
-
-
-def test_requests_in_change_sets_count_too(company: Company) -> None:
-    """Change sets count as well, because empty ones have a cost."""
-    write = f"--cs\n{HTTP}\nDELETE shippingAgentsExt(x) HTTP/1.1\n\n"
-    full = f"--batch_1\nContent-Type: multipart/mixed;boundary=cs\n\n{write * 51}--cs--\n"
-    empty = "--batch_1\nContent-Type: multipart/mixed;boundary=cs\n\n--cs--\n"
-
-    for text in (full * 2, empty * (REQUESTS + 1)):
-        refusal(send_multipart(company, f"{text}--batch_1--"), "Request_BodyTooLarge")
 
 
 def test_a_batch_may_be_larger_than_a_request(company: Company) -> None:
@@ -197,40 +172,3 @@ def test_hostile_bodies_are_refused_quickly(what: str, company: Company) -> None
     answer = send_multipart(company, HOSTILE[what])
 
     assert answer.status_code in (400, 413, 431)
-
-
-@pytest.fixture(scope="module")
-def narrow(share_service: StartService) -> Service:
-    """A service with low limits on batches."""
-    return share_service(batch_requests=2, batch_bytes=400, body_bytes=30, page_size=1)
-
-
-def test_the_limits_are_settings(narrow: Service) -> None:
-    company = narrow.new_company()
-    new: Entry = {"id": "1", "method": "POST", "url": "shippingAgentsExt"}
-
-    refusal(send_documents(company, reads(3)), "Request_BodyTooLarge")
-    refusal(send_documents(company, [{**new, "body": {"code": "x" * 400}}]), "Request_BodyTooLarge")
-    large, fits = replies(
-        send_documents(
-            company,
-            [{**new, "body": {"code": "x" * 20}}, {**new, "id": "2", "body": {"code": "x"}}],
-        )
-    )
-    assert large.error.code == "Request_BodyTooLarge"
-    assert fits.read(Record)["code"] == "x"
-
-
-def test_pages_in_a_batch_have_the_same_size_as_alone(narrow: Service) -> None:
-    company = narrow.new_company()
-    for code in ("A", "B"):
-        company.post("shippingAgentsExt", {"code": code})
-    entry: Entry = {"id": "1", "method": "GET", "url": "shippingAgentsExt"}
-
-    page = documents(company, entry)["1"].read(Page)
-    link = str(page.next_link)
-    behind = documents(company, {**entry, "url": link})["1"].read(Page)
-
-    assert len(page.value) == len(behind.value) == 1
-    assert page.value != behind.value
-    assert page.next_link == company.get("shippingAgentsExt").json()["@odata.nextLink"]

@@ -94,11 +94,12 @@ def test_a_number_of_many_digits_is_400_with_its_name(kept: Company) -> None:
 
 
 def test_several_faults_are_reported_together(kept: Company) -> None:
-    body: Body = {"city": 5, "nothing": "x", "privacyBlocked": None, "state": "fine"}
+    body: Body = {"city": 5, "languagecode": "x", "privacyBlocked": None, "state": "fine"}
 
     error = refusal(kept.patch(CONTACT_PATH, body, if_match="*"), "BadRequest", "city")
 
-    assert [detail.target for detail in error.details] == ["city", "nothing", "privacyBlocked"]
+    assert [each.target for each in error.details] == ["city", "languagecode", "privacyBlocked"]
+    assert "Did you mean languageCode?" in error.details[1].message
 
 
 def test_only_the_first_of_very_many_faults_are_reported(kept: Company) -> None:
@@ -134,3 +135,7 @@ def test_a_body_of_1_mib_is_read_and_of_one_byte_more_is_413(size: int, kept: Co
     with nothing_changes(kept, CONTACT_PATH):
         answer = kept.patch(CONTACT_PATH, body, if_match="*")
         refusal(answer, "Request_BodyTooLarge" if size else "BadRequest")
+        unguarded = kept.patch(CONTACT_PATH, body)
+        refusal(unguarded, "Request_BodyTooLarge" if size else "Request_PreconditionRequired")
+        as_text = kept.patch(CONTACT_PATH, body, "*", {"Content-Type": "text/plain"})
+        refusal(as_text, "Request_UnsupportedMediaType")

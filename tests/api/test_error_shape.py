@@ -1,9 +1,7 @@
-"""Every error has one form in every layer, and every response headers for caches (RFC 9111)."""
+"""Heads and URLs above the limits, and the headers that every response has (RFC 9111)."""
 
 import httpx
-import pytest
 
-from support.client import Client
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import refusal
@@ -13,83 +11,6 @@ from support.sockets import ask, head
 from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
-
-
-@pytest.fixture(params=["in this process", "over a socket"])
-def origin(request: pytest.FixtureRequest, service: Service, server: Server) -> Client:
-    """A client without a token at the root of a server."""
-    return service.origin if request.param == "in this process" else server.origin
-
-
-@together(
-    ("method", "path", "code"),
-    [
-        ("POST", "", "BadRequest_MethodNotAllowed"),
-        ("GET", "nothing", "BadRequest_ResourceNotFound"),
-        ("GET", "apis", "BadRequest_ResourceNotFound"),
-        ("GET", "API/companies", "BadRequest_ResourceNotFound"),
-        ("GET", "healthz/", "BadRequest_ResourceNotFound"),
-        ("GET", "%FF", "BadRequest_ResourceNotFound"),
-        ("GET", "..%2f..%2fetc%2fpasswd", "BadRequest_ResourceNotFound"),
-        ("POST", "nothing", "BadRequest_ResourceNotFound"),
-        ("POST", "healthz", "BadRequest_MethodNotAllowed"),
-        ("DELETE", "readyz", "BadRequest_MethodNotAllowed"),
-        ("PUT", "metrics", "BadRequest_MethodNotAllowed"),
-        ("GET", "api", "Authentication_InvalidCredentials"),
-        ("GET", "api/", "Authentication_InvalidCredentials"),
-        ("GET", "api/companies", "Authentication_InvalidCredentials"),
-        ("PROPFIND", "api/companies", "Authentication_InvalidCredentials"),
-    ],
-)
-def test_a_request_from_the_root_that_fails(
-    method: str, path: str, code: str, origin: Client
-) -> None:
-    answer = origin.request(method, path)
-
-    refusal(answer, code)
-    if code == "BadRequest_MethodNotAllowed":
-        assert sorted(answer.headers["allow"].split(", ")) == ["GET", "HEAD"]
-
-
-MALFORMED = {
-    "a method that nobody knows": b"INVENTED / HTTP/1.1\r\nHost: test\r\n\r\n",
-    "no HTTP": b"hello\r\n\r\n",
-    "binary": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(50),
-    "a blank in a header's name": b"GET / HTTP/1.1\r\nHost: test\r\nA b: c\r\n\r\n",
-    "a header without a colon": b"GET / HTTP/1.1\r\nHost: test\r\nnonsense\r\n\r\n",
-    "a length that is no number": b"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: x\r\n\r\n",
-    "a negative length": b"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: -1\r\n\r\n",
-    "two lengths": b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
-    "length and chunks": (
-        b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-    ),
-    "a path that is not ASCII": b"GET /\xff HTTP/1.1\r\nHost: test\r\n\r\n",
-}
-
-
-@together("name", MALFORMED)
-def test_bytes_that_are_not_http(name: str, server: Server) -> None:
-    with server.connect() as connection:
-        answer = ask(connection, MALFORMED[name])
-
-    refusal(answer, "BadRequest")
-    assert answer.headers["connection"] == "close"
-
-
-def test_malformed_chunks(server: Server) -> None:
-    """The head is valid, so the request has started when its body turns out to be malformed."""
-    company = server.new_company()
-    path = company.root.removeprefix(server.origin.root)
-    headers = {
-        "Authorization": f"Bearer {company.token}",
-        "Content-Type": "application/json",
-        "Transfer-Encoding": "chunked",
-    }
-    with server.connect() as connection:
-        answer = ask(connection, head("POST", f"{path}/contactsExt", headers) + b"nonsense\r\n")
-
-    refusal(answer, "BadRequest")
-    assert company.listed("contactsExt") == []
 
 
 @together("ends", [True, False])
@@ -136,23 +57,6 @@ def guards(answer: httpx.Response) -> tuple[str, ...]:
     """The values of X-Content-Type-Options and Cache-Control."""
     assert len(answer.headers.get_list("cache-control")) == 1
     return answer.headers["x-content-type-options"], answer.headers["cache-control"]
-
-
-@together(
-    ("path", "caches"),
-    [
-        ("api/companies", "no-store"),
-        ("nothing", "no-store"),
-        ("healthz", "no-store"),
-        ("readyz", "no-store"),
-        ("metrics", "no-store"),
-        ("docs", "no-cache"),
-        ("docs/start.js", "no-cache"),
-        ("docs/openapi.json", "no-cache"),
-    ],
-)
-def test_pages_without_a_token_have_cache_headers(path: str, caches: str, origin: Client) -> None:
-    assert guards(origin.get(path)) == ("nosniff", caches)
 
 
 @together("request_line", [b"hello\r\n\r\n", b"GET / HTTP/9.9\r\nHost: t\r\n\r\n"])

@@ -1,4 +1,4 @@
-"""One statement reads the related records of all records of a page."""
+"""One statement reads the related records of all records of a page, and each gets its own."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,8 @@ from support.service import Service
 from support.statements import reading, statements_of
 from support.together import together
 
-MANY = 100
+MANY = 300
+"""More records than the store expands at once."""
 BY_COLUMNS = "application/json;odata.metadata=none"
 """Without $expand, the default format is read in larger slices."""
 
@@ -68,7 +69,7 @@ EXPANDED = [
 """What is expanded, and the number of statements for it."""
 
 
-@together("top", [2, MANY])
+@together("top", [2, 100])
 def test_many_records_take_as_many_statements_as_a_few(top: int, shop: Company) -> None:
     # persons come first, since a firm has no company
     plain: dict[str, str | int] = {"$top": top, "$orderby": "number desc", "$format": BY_COLUMNS}
@@ -76,3 +77,19 @@ def test_many_records_take_as_many_statements_as_a_few(top: int, shop: Company) 
 
     for path, expand, added in EXPANDED:
         assert reads(shop, path, {**plain, "$expand": expand}) == alone[path] + added, expand
+
+
+def test_each_of_many_records_has_its_own(shop: Company) -> None:
+    items = shop.get("itemsExt", "$expand=prices&$select=number&$orderby=number").json()["value"]
+
+    found = [[price["entryNo"] for price in item["prices"]] for item in items]
+    assert found == [[MANY, 2 * MANY], *([number, MANY + number] for number in range(1, MANY))]
+
+
+def test_levels_of_a_star_repeat_all_expansions(shop: Company) -> None:
+    firm = shop.get("contactsExt(number='F0')", "$expand=*($levels=2)").json()
+
+    person = next(each for each in firm["people"] if each["number"] == "P0")
+    assert (person["people"], person["company"]["number"]) == ([], "F0")
+    assert "people" not in person["company"]
+    assert firm["company"] is None

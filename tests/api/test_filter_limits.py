@@ -234,3 +234,9 @@ def test_the_keys_of_an_order_are_limited(stocked: Company) -> None:
     refusal(many, "BadRequest_InvalidRequestUrl", "$orderby")
     for order in ({"$orderby": long}, {"$orderby": "v", "$compute": f"{long} as v"}):
         refusal(stocked.get("salesPricesExt", order), "BadRequest_MethodNotImplemented")
+
+
+def test_very_long_names_have_no_suggestion(stocked: Company) -> None:
+    error = refusal(stocked.get("itemsExt", f"$select={'displayName' * 1_000}"), INVALID, "$select")
+
+    assert "Did you mean" not in error.message

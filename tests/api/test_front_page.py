@@ -1,17 +1,17 @@
-"""The page `/`: HTML for browsers, JSON for everybody else, under each profile."""
+"""The pages `/`, under each profile, and `/docs`; the corpus has their headers, and the JSON."""
 
 import re
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 
-from comptoir.auth.origins import CONSOLE
 from comptoir.config import PROFILES
 from comptoir.http.routes import profile_addresses
+from support.batches import multipart
 from support.client import Client
 from support.databases import ON_SQLITE
 from support.service import Service, StartService
-from support.together import together
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 
@@ -28,6 +28,8 @@ def test_a_browser_gets_a_page_whose_links_work(each: Service) -> None:
     assert front.status_code == 200
     assert front.headers["content-type"] == "text/html; charset=utf-8"
     assert front.text.count("<h1>") == 1
+    assert "<script" not in front.text
+    assert "style=" not in front.text
     links = re.findall(r'href="([^"]+)"', front.text)
     roots = [urlsplit(url).path[1:] for url in profile_addresses(each.settings).values()]
     assert bool(roots) == (each.settings.profile == "business-central")
@@ -37,37 +39,6 @@ def test_a_browser_gets_a_page_whose_links_work(each: Service) -> None:
     for path in ("api", "api/$metadata", *roots):
         assert each.origin.get(path).status_code == 401
         assert each.origin.using(each.tokens.issue()).get(path).status_code == 200
-
-
-@ON_SQLITE
-def test_the_page_runs_nothing_and_loads_nothing_from_elsewhere(each: Service) -> None:
-    front = each.origin.get("", headers={"Accept": BROWSER})
-    assert front.headers["content-security-policy"] == (
-        "default-src 'none'; style-src 'self'; img-src data:; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
-    assert front.headers["vary"] == "Accept"
-    assert "<script" not in front.text
-    assert "style=" not in front.text
-
-
-@ON_SQLITE
-@together(
-    "accept", [None, "*/*", "application/json", "text/plain", "text/html;q=0.5, application/json"]
-)
-def test_everybody_else_gets_json(each: Service, accept: str | None) -> None:
-    front = each.origin.get("", headers={} if accept is None else {"Accept": accept})
-    base_url = each.settings.base_url
-    assert front.headers["content-type"] == "application/json"
-    assert front.json() == {
-        "name": "Comptoir",
-        "about": "An OData v4 API for business records, in the style of the Business Central API.",
-        "console": each.settings.beside_api(CONSOLE),
-        "documentation": each.settings.docs_url,
-        "api": base_url,
-        "metadata": f"{base_url}/$metadata",
-        **profile_addresses(each.settings),
-    }
 
 
 @ON_SQLITE
@@ -81,7 +52,23 @@ def test_the_addresses_that_clients_see_are_linked(start_service: StartService) 
     assert "console" not in front.text
 
 
-def test_only_get_and_head_are_allowed(service: Service) -> None:
-    assert service.origin.request("HEAD", "").status_code == 200
-    refused = service.origin.post("", {})
-    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")
+@ON_SQLITE
+def test_the_page_of_the_documentation_loads_its_files_from_the_service(service: Service) -> None:
+    page = service.origin.get("docs")
+    assert page.status_code == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert sorted(re.findall(r'(?:src|href)="(docs[^"]*)"', page.text)) == [
+        *("docs/start.css", "docs/start.js", "docs/swagger-ui.css", "docs/swagger-ui.js")
+    ]
+    assert "://" not in page.text
+
+
+@ON_SQLITE
+def test_the_example_of_a_batch_is_valid(service: Service) -> None:
+    document = msgspec.json.decode(service.origin.get("docs/openapi.json").content)
+    [example] = document["components"]["schemas"]["batch-parts"]["examples"]
+
+    [part] = multipart(service.client, example.encode())
+
+    assert part.status == 200
+    assert msgspec.json.decode(part.body)["value"] is not None

@@ -1,4 +1,4 @@
-"""What changes did to records, as `companies(ID)/changes` shows it, and what is stored of that."""
+"""What is stored of changes, and who sees it; the corpus has the requests for it."""
 
 import msgspec
 import pytest
@@ -13,7 +13,7 @@ from support.history import Change, changes, of_record, page_of
 from support.refusals import refusal
 from support.roles import tokens_of_roles
 from support.samples import PATHS
-from support.service import Service, StartService
+from support.service import Service
 
 AGENTS = "shippingAgentsExt"
 CONTACTS = "contactsExt"
@@ -37,28 +37,6 @@ def numbers(found: list[Change]) -> list[int]:
     return [each.number for each in found]
 
 
-def test_an_update_has_the_values_before_and_after(company: Company, agent: Record) -> None:
-    company.patch(path_of(agent), {"name": "Second"}, "*")
-    company.patch(path_of(agent), {"name": "Third", "code": "UPS"}, "*")
-
-    third, second, first = changes(company)
-
-    assert (first.number, first.verb, first.by) == (1, "create", "tests")
-    assert (first.previous, first.before, first.after) == (None, None, None)
-    assert (second.previous, second.before, second.after) == (
-        1,
-        {"name": "First"},
-        {"name": "Second"},
-    )
-    assert third.before == {"code": "DHL", "name": "Second"}
-    assert third.after == {"code": "UPS", "name": "Third"}
-    assert third.previous == 2
-    assert (third.entity_set, third.record) == (AGENTS, agent["id"])
-    assert [each.at for each in (third, second, first)] == [
-        each.at for each in reversed(company.changes())
-    ]
-
-
 def test_values_have_the_form_that_records_have(own_stock: Company) -> None:
     """Numbers, dates, times and Booleans, and a key in quotes."""
     for entity_set in MODEL.stored:
@@ -70,39 +48,6 @@ def test_values_have_the_form_that_records_have(own_stock: Company) -> None:
             secret = shown.keys() & {"onlinePassword"}
             assert changes(own_stock, query)[0].before == {**shown, **dict.fromkeys(secret)}
     assert len(own_stock.changes()) > len(MODEL.stored) + 5
-
-
-def test_the_history_of_a_deleted_record_begins_at_its_delete(
-    company: Company, agent: Record
-) -> None:
-    company.delete(path_of(agent), "*")
-    again = record(company.post(AGENTS, {"id": str(agent["id"]), "code": "DHL"}), 201)
-
-    assert again["id"] == agent["id"]
-    assert numbers(changes(company, of_record(AGENTS, agent["id"]))) == [4]
-    assert numbers(changes(company, of_record(AGENTS, agent["id"], 3))) == [3, 2, 1]
-    company.delete(path_of(agent), "*")
-    error = refusal(
-        company.get("changes", of_record(AGENTS, agent["id"])), "Internal_RecordNotFound", "record"
-    )
-    assert "add from with the number of its delete" in error.message
-
-
-def test_pages_have_each_change_once_while_others_are_made(company: Company, agent: Record) -> None:
-    for name in ("a", "b", "c"):
-        company.patch(path_of(agent), {"name": name}, "*")
-    wishes = {"Prefer": "odata.maxpagesize=1"}
-    for query in ("$top=4", {**of_record(AGENTS, agent["id"]), "$top": "4"}):
-        last = company.changes()[-1].number
-        first = company.get("changes", query, wishes)
-        assert first.headers["preference-applied"] == "odata.maxpagesize=1"
-        read = page_of(first)
-        found = read.value
-        while read.next_link is not None:
-            company.patch(path_of(agent), {"name": f"{len(found)} {last}"}, "*")
-            read = page_of(company.follow(read.next_link, wishes))
-            found += read.value
-        assert numbers(found) == [last, last - 1, last - 2, last - 3]
 
 
 def test_a_page_of_long_values_is_shorter(company: Company) -> None:
@@ -120,14 +65,6 @@ def test_a_page_of_long_values_is_shorter(company: Company) -> None:
         assert numbers(found) == [*range(60, 0, -1)]
         assert found[0].before is not None
         assert found[0].before["base64Text"] == "0058" * 30_000
-
-
-def test_no_page_is_longer_than_the_rest(company: Company, agent: Record) -> None:
-    assert page_of(company.get("changes", "$top=2")).next_link is None
-    assert page_of(company.get("changes", "$top=0")).value == []
-    assert page_of(company.get("changes", "from=0")).value == []
-    assert numbers(changes(company, "from=1")) == [1]
-    assert numbers(changes(company, f"$top=9&entitySet={AGENTS}&$format=json")) == [2, 1]
 
 
 def test_it_needs_the_scope_to_read(company: Company, service: Service) -> None:
@@ -153,36 +90,11 @@ def test_roles_show_only_the_sets_that_they_may_read(
         refusal(items.get("changes", query), "Authorization_RequestDenied", "entitySet")
 
 
-def test_it_is_not_a_part_of_the_model(service: Service, company: Company) -> None:
+def test_it_is_not_a_part_of_the_model(service: Service) -> None:
     for document in (service.client.get("$metadata"), service.origin.get("docs/openapi.json")):
         assert document.status_code == 200
         assert "changes(" not in document.text
         assert "/changes" not in document.text
-    refusal(company.get(f"{AGENTS}/changes"), "BadRequest_ResourceNotFound")
-    refusal(service.client.get("changes"), "BadRequest_ResourceNotFound")
-
-
-def test_under_the_other_profile_it_has_that_form(start_service: StartService) -> None:
-    service = start_service(profile="business-central")
-    company = service.new_company("Kontor & Söhne")
-    created = record(company.post("contactsExt", {"type": "Person", "displayName": "Ann"}), 201)
-    company.patch(f"contactsExt({created['id']})", {"type": "Company"}, "*")
-    named = service.client.get("Company('Kontor%20%26%20S%C3%B6hne')/changes", "$top=1")
-    read = page_of(named)
-    [change] = read.value
-    assert change.before is not None
-    assert change.before["type"] == created["type"]
-    assert "T" in change.at
-    assert read.next_link is None
-    following = page_of(
-        service.client.get(
-            "Company('Kontor%20%26%20S%C3%B6hne')/changes",
-            headers={"Prefer": "odata.maxpagesize=1"},
-        )
-    ).next_link
-    assert following is not None
-    assert "/Company('Kontor%20%26%20S%C3%B6hne')/changes?from=1" in following
-    assert numbers(page_of(service.client.follow(following)).value) == [1]
 
 
 def test_a_secret_is_not_stored(company: Company, service: Service) -> None:
@@ -217,19 +129,6 @@ def test_a_load_stores_what_it_changes(company: Company, agent: Record) -> None:
     assert (by_record[key].before, by_record[key].after) == ({"name": "Second"}, {"name": "Loaded"})
     assert (by_record[ABSENT].verb, by_record[ABSENT].before) == ("create", None)
     assert numbers(changes(company, of_record(AGENTS, key)))[1:] == [2, 1]
-
-
-def test_without_days_nothing_is_stored(start_service: StartService) -> None:
-    company = start_service(history_days=0).new_company()
-    created = record(company.post(AGENTS, {"code": "DHL", "name": "First"}), 201)
-    company.patch(path_of(created), {"name": "Second"}, "*")
-    company.delete(path_of(created), "*")
-    found = changes(company, of_record(AGENTS, created["id"], 3))
-    assert [(each.number, each.previous, each.before) for each in found] == [
-        (3, 2, None),
-        (2, 1, None),
-        (1, None, None),
-    ]
 
 
 def test_old_values_are_trimmed_and_the_changes_stay(company: Company, agent: Record) -> None:

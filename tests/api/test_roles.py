@@ -202,7 +202,8 @@ def test_roles_are_judged_after_the_scope_and_before_the_media_type(
     nobody = with_role(own_stock, service)
     text = {"Content-Type": "text/plain"}
 
-    assert "scope" in refusal(reader.patch(AGENT, {}, "*"), DENIED).message
+    assert "scope" in refusal(reader.patch(AGENT, b"x", "*", text), DENIED).message
+    refusal(reader.post(AGENT, {}), "BadRequest_MethodNotAllowed")
     assert "roles" in refusal(nobody.patch(AGENT, b"x", "*", text), DENIED).message
     assert "roles" in refusal(nobody.patch(AGENT, b"{"), DENIED).message
     refusal(nobody.post("customersExt", {}), "BadRequest_MethodNotAllowed")

@@ -129,6 +129,11 @@ def plain(found: Record) -> Record:
     return {name: found[name] for name in found if "@" not in name or name == "@odata.etag"}
 
 
+def turned(company: Company, query: str, size: int) -> list[Record]:
+    """The records of a query by pages of a size, from the JSON that is stored."""
+    return [plain(each) for some in pages(company, SPECIMENS, query, size) for each in some]
+
+
 @pytest.fixture(scope="module")
 def series(specimen_service: Service) -> Company:
     """Many specimens, which tests must not change."""
@@ -165,12 +170,10 @@ def test_pages_of_any_size_have_every_record_once(size: int, series: Company) ->
         expected = range(1_001)[-30:]
     query = "" if size > 1 else encoded({"$filter": f"rank gt {1_001 - 30}"})
 
-    turned = list(pages(series, SPECIMENS, query, size))
+    found = turned(series, query, size)
 
-    assert [str(each["id"]) for found in turned for each in found] == [
-        key(place) for place in expected
-    ]
-    assert [plain(each) for found in turned for each in found] == of_columns(series, query)
+    assert [each["id"] for each in found] == [key(place) for place in expected]
+    assert found == of_columns(series, query)
 
 
 @together("descending", ["", " desc"])
@@ -180,7 +183,7 @@ def test_a_page_continues_after_a_value_of_any_type(
 ) -> None:
     query = encoded({"$orderby": f"{name}{descending}", "$filter": "rank le 300"})
 
-    found = [plain(each) for records in pages(series, SPECIMENS, query, 97) for each in records]
+    found = turned(series, query, 97)
 
     assert found == of_columns(series, query)
     assert len(found) == 300
@@ -195,10 +198,7 @@ def test_a_page_has_the_current_values_of_each_record(change: Change, specimens:
         expected = of_columns(specimens)
         assert [each["id"] for each in expected] == [key(each) for each in range(COUNT)]
         for size in (JSON_SLICE + 1, 1_000):
-            found = [
-                plain(each) for records in pages(specimens, SPECIMENS, "", size) for each in records
-            ]
-            assert found == expected
+            assert turned(specimens, "", size) == expected
         # a write stores the JSON again, so that the next place is the only one
         specimens.patch(address(place), {"content": "", "rank": 2 * COUNT + place}, "*")
 
@@ -222,15 +222,8 @@ def test_any_query_returns_the_current_values(change: Change, specimens: Company
     load(specimens, range(300))
     change(specimens, [*range(27, 300, 29)])
     for query in map(encoded, QUERIES):
-        found = [
-            plain(each) for records in pages(specimens, SPECIMENS, query, 10) for each in records
-        ]
-
-        assert found == of_columns(specimens, query)
-        whole = [
-            plain(each) for records in pages(specimens, SPECIMENS, query, 1_000) for each in records
-        ]
-        assert found == whole
+        found = turned(specimens, query, 10)
+        assert found == of_columns(specimens, query) == turned(specimens, query, 1_000)
 
 
 @pytest.mark.parametrize("change", [*OUTDATED, too_long])

@@ -401,14 +401,6 @@ def test_a_batch_reaches_the_subscriptions(
 
 
 @ON_SQLITE
-def test_the_standard_profile_has_no_subscriptions(start_service: StartService) -> None:
-    service = start_service()
-    root = service.client.using(service.tokens.issue(SCOPES))
-    for response in (root.get("subscriptions"), root.post("subscriptions", {})):
-        assert response.status_code == 404
-
-
-@ON_SQLITE
 def test_plain_http_is_refused_unless_the_operator_allows_it(
     start_service: StartService, receiver: Receiver
 ) -> None:

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from uuid import uuid4
 
 import pytest
-from msgspec.structs import replace
 
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors.refusal import Refusal
-from comptoir.errors.table import KEY_EXISTS, RECORD_NOT_FOUND, TOO_MANY_REQUESTS
+from comptoir.errors.table import KEY_EXISTS, RECORD_NOT_FOUND
 from comptoir.features.transfer.load_rows import Loaded, LoadPlan, write_rows
 from comptoir.response.response import Response
 from comptoir.service import RefusedGroup, Request, Service
@@ -22,6 +21,7 @@ from comptoir.store.postgres import store as postgres_store
 from support.companies import Company
 from support.direct import request_of
 from support.service import Service as InProcess
+from support.stores import opened
 
 COUNT = 15
 AGENTS = "shippingAgentsExt"
@@ -74,14 +74,11 @@ async def around(
     company: Company, settings: Settings, plan: LoadPlan, *requests: Request
 ) -> list[object]:
     """Send the first request, give a load to the same store, send the rest, all at once."""
-    store = open_store(settings)
-    try:
+    async with opened(settings) as store:
         service = Service(MODEL, store, settings)
         await store.company(company.id)
         first, *rest = map(service.handle, requests)
         return await asyncio.gather(first, write_rows(store, plan), *rest, return_exceptions=True)
-    finally:
-        await store.close()
 
 
 def test_a_write_sees_the_load_before_it(company: Company, service: InProcess) -> None:
@@ -134,8 +131,7 @@ def test_a_refused_group_leaves_no_record_to_the_others(
     record = {"id": key, "code": "TWICE"}
 
     async def run() -> list[object]:
-        store = open_store(service.settings)
-        try:
+        async with opened(service.settings) as store:
             running = Service(MODEL, store, service.settings)
             await store.company(company.id)
             group = running.atomic()
@@ -145,8 +141,6 @@ def test_a_refused_group_leaves_no_record_to_the_others(
                 await group.add(request_of(company, "POST", AGENTS, body))
             first, last = (running.handle(change) for _ in range(2))
             return list(await asyncio.gather(first, group.commit(), last, return_exceptions=True))
-        finally:
-            await store.close()
 
     _, refused, missing = company.admin.wait(run())
 
@@ -158,8 +152,7 @@ def test_a_refused_group_leaves_no_record_to_the_others(
 
 def test_a_cancelled_write_still_returns_its_outcome(company: Company, service: InProcess) -> None:
     async def run() -> Response:
-        store = open_store(service.settings)
-        try:
+        async with opened(service.settings) as store:
             await store.company(company.id)
             request = request_of(company, "POST", AGENTS, {"code": "SENT"})
             handling = Service(MODEL, store, service.settings).handle(request)
@@ -167,8 +160,6 @@ def test_a_cancelled_write_still_returns_its_outcome(company: Company, service: 
             await asyncio.sleep(0)
             assert write.cancel()
             return await write
-        finally:
-            await store.close()
 
     assert company.admin.wait(run()).status == 201
     assert [each["code"] for each in company.listed(AGENTS)] == ["SENT"]
@@ -178,36 +169,12 @@ def test_a_cancelled_load_stores_the_current_unit(company: Company, service: InP
     plan = unit(company, "LOADED")
 
     async def run() -> BaseException | Loaded:
-        store = open_store(service.settings)
-        load = asyncio.ensure_future(write_rows(store, plan))
-        await asyncio.sleep(0)
-        assert load.cancel()
-        (outcome,) = await asyncio.gather(load, return_exceptions=True)
-        await store.close()
+        async with opened(service.settings) as store:
+            load = asyncio.ensure_future(write_rows(store, plan))
+            await asyncio.sleep(0)
+            assert load.cancel()
+            (outcome,) = await asyncio.gather(load, return_exceptions=True)
         return outcome
 
     assert isinstance(company.admin.wait(run()), asyncio.CancelledError)
     assert [each["code"] for each in company.listed(AGENTS)] == ["LOADED"]
-
-
-def test_the_number_of_waiting_writes_is_limited(company: Company, service: InProcess) -> None:
-    settings = replace(service.settings, queued_writes=2)
-    plans = [unit(company, f"{number}") for number in range(5)]
-
-    async def run() -> list[Loaded | BaseException]:
-        store = open_store(settings)
-        try:
-            works = [write_rows(store, plan) for plan in plans[:3]]
-            first = await asyncio.gather(*works, return_exceptions=True)
-            later = [write_rows(store, plan) for plan in plans[3:]]
-            return [*first, *await asyncio.gather(*later, return_exceptions=True)]
-        finally:
-            await store.close()
-
-    outcomes = company.admin.wait(run())
-
-    refused = outcomes.pop(2)
-    assert isinstance(refused, Refusal)
-    assert refused.error is TOO_MANY_REQUESTS
-    assert inserted(outcomes) == [1] * 4
-    assert len(company.changes()) == 4

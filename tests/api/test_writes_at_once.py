@@ -56,20 +56,6 @@ def path_of(contact: Record) -> str:
     return f"{CONTACTS}({contact['id']})"
 
 
-def test_one_of_several_updates_with_one_tag_succeeds(company: Company, writes: Writes) -> None:
-    contact = path_of(create(company))
-    tag = tag_of(company.get(contact))
-    for number in range(8):
-        writes.patch(contact, tag, city=f"City {number}")
-
-    done, *refused = writes.send()
-
-    assert done.status_code == 200
-    assert {each.status_code for each in refused} == {412}
-    assert {tag_of(done) in each.json()["error"]["message"] for each in refused} == {True}
-    assert company.record(contact)["city"] == "City 0"
-
-
 def test_updates_of_one_record_run_in_order(company: Company, writes: Writes) -> None:
     contact = path_of(create(company))
     for number in range(6):

@@ -202,12 +202,12 @@ WRONG_TYPES: Sequence[tuple[str, JSON]] = [
 CLAIMS: Sequence[tuple[str, JSON, Sequence[str]]] = [
     *((claim, msgspec.UNSET, [f"`{claim}`"]) for claim in ("iss", "aud", "sub", "exp", "scope")),
     *((claim, value, [FOLLOWS, claim]) for claim, value in WRONG_TYPES),
-    *(("iss", each, ["(iss)", ISSUER]) for each in ("", ISSUER + "/", ISSUER.upper())),
-    *(("aud", each, ["(aud)", AUDIENCE]) for each in ("", [], ["elsewhere"], AUDIENCE[:-1])),
-    ("aud", AUDIENCE + "2", ["(aud)", AUDIENCE]),
+    *(("iss", each, ["(iss)", ISSUER]) for each in (ISSUER + "/", ISSUER.upper())),
+    *(
+        ("aud", each, ["(aud)", AUDIENCE])
+        for each in (["elsewhere"], AUDIENCE[:-1], AUDIENCE + "2")
+    ),
     ("exp", NOW, ["expired at 2027-01-15T08:00:00Z"]),
-    ("exp", NOW - 1, ["expired at 2027-01-15T07:59:59Z"]),
-    ("exp", 0, ["expired at 1970"]),
     ("nbf", NOW + CLOCK_SKEW + 1, ["not valid before 2027-01-15T08:01:01Z"]),
     ("iat", NOW + CLOCK_SKEW + 1, ["issued in the future"]),
 ]
@@ -286,21 +286,6 @@ def test_a_random_authorization_header_is_refused(
     authenticator: Authenticator, authorization: bytes
 ) -> None:
     unauthenticated(authenticator, authorization)
-
-
-@together("start", [b"Bearer ", b"BEARER ", b"Bearer   "])
-def test_the_scheme_is_read_in_any_case_before_blanks(
-    forger: TokenForger, authenticator: Authenticator, start: bytes
-) -> None:
-    assert authenticate(authenticator, start + forger.forge().encode()).subject == "tests"
-
-
-@together("authorization", [b" ", b"Bearertoken", b"Bearer\ttoken"])
-def test_a_request_without_a_bearer_token_gets_a_bare_challenge(
-    authenticator: Authenticator, authorization: bytes
-) -> None:
-    refusal = unauthenticated(authenticator, authorization)
-    assert refusal.headers == {"WWW-Authenticate": 'Bearer realm="comptoir"'}
 
 
 @together(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from comptoir.auth.limits import Account, Limits, Rate, parse_rate
+from comptoir.auth.limits import Account, Limits, parse_rate
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import TOO_MANY_REQUESTS
 from support.clocks import SetClock
@@ -154,12 +154,3 @@ def test_a_quota_ends_with_the_day(clock: SetClock, wall: SetClock) -> None:
     wall.now += 1
     account.check_quota()
     assert limit(account) == '"records";r=100;t=86400'
-
-
-def test_a_client_has_one_account() -> None:
-    limits = Limits(at_once=100, workers=1)
-    rate = Rate(2, 60)
-    account = limits.account("1", rate, None)
-    assert allowed(account, 1) == 1
-    assert allowed(limits.account("1", rate, None), 5) == 1
-    assert allowed(limits.account("2", rate, None), 5) == 2

@@ -33,16 +33,6 @@ def test_a_link_logs_in_that_is_pasted_into_the_tab_of_the_login_page(tab: Tab, 
     assert tab.texts(tab.page.locator("h1")) == ["Overview"]
 
 
-def test_the_code_is_pasted_without_scripts(new_tab: OpenTab, site: Site) -> None:
-    tab = new_tab(scripts=False)
-    tab.open("/console/login")
-    tab.do(tab.page.get_by_label("Code").fill(new_code(site.server.admin)))
-    tab.click(tab.page.get_by_role("button", name="Log in"))
-    assert tab.texts(tab.page.locator("h1")) == ["Overview"]
-    tab.click(tab.page.get_by_role("button", name="Log out"))
-    assert tab.texts(tab.page.locator("h1")) == ["Log in to Comptoir"]
-
-
 def test_scripts_cannot_read_the_cookie(tab: Tab, site: Site) -> None:
     assert tab.do(tab.page.evaluate("document.cookie")) == ""
     cookies = tab.do(tab.page.context.cookies())

@@ -16,7 +16,6 @@ from support.console import new_code
 from support.waiting import until
 
 GUID = "5d115c9c-44e3-4a11-bb43-000d3a2feca1"
-SCRIPT = "<script>document.title = 'owned'</script>\"'><img src=x onerror=alert(1)>"
 NARROWEST = 320
 
 
@@ -90,18 +89,6 @@ def test_times_are_in_the_zone_of_the_reader(new_tab: OpenTab, site: Site) -> No
     assert tab.do(exact.count()) == 1
 
 
-def test_next_leads_to_the_other_records(open_tab: OpenTab, site: Site) -> None:
-    company = new_company(site, 60)
-    tab = open_tab(ConsoleRole.VIEWER)
-    tab.open(address(company, "/unitsOfMeasureExt", orderby="code desc"))
-
-    first = names(tab)
-    tab.click(tab.page.get_by_role("link", name="Next"))
-
-    assert len(first) == 50
-    assert first + names(tab) == [f"U{number:03}" for number in range(59, -1, -1)]
-
-
 def test_a_list_keeps_its_head_and_a_click_filters(open_tab: OpenTab, site: Site) -> None:
     company = new_company(site, 60)
     tab = open_tab(ConsoleRole.VIEWER)
@@ -121,19 +108,6 @@ def test_a_list_keeps_its_head_and_a_click_filters(open_tab: OpenTab, site: Site
     tab.click(tab.page.get_by_role("main").get_by_role("link", name="Units of measure"))
     assert tab.texts(tab.page.locator("tr:target th")) == [name]
     assert names(tab) == [f"U{number:03}" for number in range(0, 60, 2)]
-
-
-def test_a_search_finds_words(open_tab: OpenTab, site: Site) -> None:
-    company = new_company(site, 9)
-    company.catch_up("unitsOfMeasureExt")
-    tab = open_tab(ConsoleRole.VIEWER)
-    tab.open(address(company, "/unitsOfMeasureExt"))
-
-    tab_to(tab, tab.page.get_by_label("Search"))
-    tab.do(tab.page.keyboard.type('"Unit 1"'))
-    submit(tab, "Run")
-
-    assert names(tab) == ["U001", "U003", "U005", "U007"]
 
 
 def test_the_caret_is_below_the_error(open_tab: OpenTab, site: Site) -> None:
@@ -226,54 +200,6 @@ def test_a_form_with_changes_is_left_only_after_a_question(open_tab: OpenTab, si
     tab.click(overview)
     assert asked == ["beforeunload"]
     assert company.record("unitsOfMeasureExt('BOX')")["code"] == "BOX"
-
-
-def test_a_query_is_copied_as_curl(open_tab: OpenTab, site: Site) -> None:
-    tab = open_tab(ConsoleRole.VIEWER)
-    tab.open(address(site.company, "/contactsExt", filter="city eq 'Graz'"))
-
-    tab.do(tab.page.get_by_text("As curl", exact=True).click())
-    copied = tab.copied("Copy as curl")
-
-    assert copied.startswith('curl -sS -H "Authorization: Bearer $TOKEN" -H ')
-    assert "$filter=city%20eq%20%27Graz%27&$orderby=number&$select=" in copied
-
-
-def test_markup_in_records_does_nothing(open_tab: OpenTab, site: Site) -> None:
-    company = site.server.new_company()
-    company.load("contactsExt", {"id": GUID, "displayName": SCRIPT, "name2": SCRIPT})
-    tab = open_tab(ConsoleRole.EDITOR)
-    record = address(company, "/contactsExt/record/edit", key=GUID)
-
-    for path in (
-        address(company, "/contactsExt", column="name2", filter=f"name2 ne '{GUID}'"),
-        address(company, "/contactsExt/record/delete", key=GUID),
-        record,
-    ):
-        tab.open(path)
-        assert tab.do(tab.page.title()) != "owned"
-        assert tab.do(tab.page.locator("main img, main script").count()) == 0
-    company.patch(f"contactsExt({GUID})", {"name2": f"{SCRIPT}2"}, if_match="*")
-    fill(tab, "name2", f"{SCRIPT}3")
-    submit(tab, "Save")
-    forgive(tab, 412)
-    assert f"yours: {SCRIPT}3" in tab.texts(tab.page.locator(".sides"))[0]
-    assert tab.do(tab.page.locator("main img, main script").count()) == 0
-
-
-def test_a_record_is_changed_without_scripts(open_tab: OpenTab, site: Site) -> None:
-    company = new_company(site, 1)
-    tab = open_tab(ConsoleRole.EDITOR, scripts=False)
-    tab.open(address(company, "/unitsOfMeasureExt/record", key="U000"))
-
-    tab.click(tab.page.get_by_role("link", name="Edit"))
-    tab.do(tab.page.get_by_role("textbox", name="Name").fill("Without scripts"))
-    tab.click(tab.page.get_by_role("button", name="Save"))
-    tab.do(tab.page.get_by_role("status").wait_for())
-
-    assert company.record("unitsOfMeasureExt('U000')")["displayName"] == "Without scripts"
-    tab.open("/console/requests")
-    assert not tab.do(tab.page.locator("#live").is_visible())
 
 
 def test_a_form_that_is_too_large_keeps_what_was_typed(open_tab: OpenTab, site: Site) -> None:

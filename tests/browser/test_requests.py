@@ -24,15 +24,6 @@ def live(open_tab: OpenTab, site: Site) -> Tab:
     return tab
 
 
-def test_what_is_recorded_is_changed(live: Tab) -> None:
-    for level in ("heads", "bodies"):
-        live.do(live.page.get_by_text("Change", exact=True).last.click())
-        live.do(live.page.get_by_label("Keep").select_option(level))
-        live.click(live.page.get_by_role("button", name="Change the recording"))
-        live.do(live.page.get_by_text(f"Recording: {level}").wait_for())
-        live.do(live.page.get_by_role("button", name="● Live").wait_for())
-
-
 def test_a_refused_request_appears_and_is_explained(live: Tab, site: Site) -> None:
     refused = site.company.patch(AGENT, {"name": "It's"}, if_match='W/"1"')
     row = live.page.locator(f"tr[data-id='{refused.headers['x-request-id']}']")
@@ -133,6 +124,8 @@ def test_a_refused_request_is_corrected_and_sent(
     tab, user = new_tab(scripts=scripts), console_of(site.server)
     user.log_in(new_code(site.server.admin, ConsoleRole.EDITOR))
     tab.keep(user.cookies)
+    tab.open("/console/requests")
+    assert tab.do(tab.page.locator("#live").is_visible()) == scripts
     tab.do(tab.page.set_viewport_size({"width": 360, "height": 800}))
     tab.open(f"/console/requests/{refused.headers['x-request-id']}")
     tab.click(tab.page.get_by_role("link", name="Edit and send again"))

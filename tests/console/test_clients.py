@@ -140,11 +140,7 @@ REFUSED: dict[str, tuple[dict[str, str | list[str]], str, str]] = {
     "an unknown scope": ({"scopes": "root"}, "scopes", "Invalid scope"),
     "no role": ({"restricted": "some"}, "roles", "No role is chosen"),
     "no company": ({"access": "some"}, "companies", "No company is chosen"),
-    "a company that is not an id": (
-        {"access": "some", "companies": "x"},
-        "companies",
-        "is not a company",
-    ),
+    "another company": ({"access": "some", "companies": "x"}, "companies", "is not a company"),
     "a rate": ({"rate": "fast"}, "rate", "Invalid rate"),
     "a quota": ({"quota": "-1"}, "quota", "Enter one from 1"),
     "the days of the secret": ({"days": "0"}, "days", "Enter one from 1 to 3650"),

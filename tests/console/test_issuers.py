@@ -62,41 +62,22 @@ def test_people_log_in_through_an_issuer(service: Service, admin: Browser, tmp_p
     admin.submit(page, f"{LIST}/remove")
 
 
+LOGIN = {"console_client_id": "x", "console_role": "Staff=viewer"}
 REFUSED: dict[str, tuple[dict[str, str], str, str]] = {
     "a reserved name": ({"name": "console"}, "name", "begins the subjects of other parties"),
     "no url": ({"url": ""}, "url", "Enter it"),
     "its own url": ({"url": "http://127.0.0.1:8080/comptoir/v2.0"}, "url", "is this service"),
-    "a url inside the network": (
-        {"url": "https://127.0.0.1:1", "unchecked": ""},
-        "url",
-        "not added",
-    ),
+    "a url inside": ({"url": "https://127.0.0.1:1", "unchecked": ""}, "url", "not added"),
     "no https": ({"url": "http://login.example.com"}, "url", "not added"),
     "no audience": ({"audience": ""}, "audience", "Enter it"),
     "algorithms": ({"algorithms": "none"}, "algorithms", "none"),
     "a mapping": ({"map": "Reader"}, "map", "Write VALUE=ROLE"),
     "an unknown role": ({"map": "Reader=nobody"}, "name", "does not exist"),
     "a required claim": ({"require": "tid"}, "require", "Write CLAIM=VALUE"),
-    "a client of the console alone": (
-        {"console_client_id": "x"},
-        "console-client-id",
-        "Name both, or neither",
-    ),
-    "roles in the console alone": (
-        {"console_role": "Staff=viewer"},
-        "console-client-id",
-        "Name both, or neither",
-    ),
-    "another role in the console": (
-        {"console_client_id": "x", "console_role": "Staff=owner"},
-        "console-role",
-        "with the role viewer or editor or admin",
-    ),
-    "a scope that is not valid": (
-        {"console_client_id": "x", "console_role": "Staff=viewer", "console_scope": 'a "b"'},
-        "console-scope",
-        "Invalid scope",
-    ),
+    "a client alone": ({"console_client_id": "x"}, "console-client-id", "Name both, or neither"),
+    "roles alone": ({"console_role": "A=viewer"}, "console-client-id", "Name both, or neither"),
+    "another role": ({**LOGIN, "console_role": "A=owner"}, "console-role", "viewer or editor or"),
+    "a scope": ({**LOGIN, "console_scope": 'a "b"'}, "console-scope", "Invalid scope"),
     "no company": ({"access": "some"}, "companies", "Choose at least one"),
     "no claim": ({"access": "claim"}, "companies-claim", "Enter it"),
 }
@@ -119,9 +100,8 @@ def test_an_error_is_shown_beside_its_field(admin: Browser) -> None:
 def test_a_form_names_no_file(admin: Browser, tmp_path: Path) -> None:
     """It could be any file of the host, whose content goes to the issuer."""
     (tmp_path / "secret").write_text("s", encoding="utf-8")
-    login = {"console_client_id": "x", "console_role": "Staff=viewer"}
     page = admin.submit(
-        admin.get(NEW), NEW, **FIELDS, **login, console_secret_file=str(tmp_path / "secret")
+        admin.get(NEW), NEW, **FIELDS, **LOGIN, console_secret_file=str(tmp_path / "secret")
     )
     page = admin.follow(page)
     assert str(tmp_path) not in page.text

@@ -145,3 +145,5 @@ def test_a_viewer_reads_and_is_offered_nothing_else(service: Service, company: C
     assert ">History</a>" in shown
     assert ">Edit</a>" not in shown
     assert "Delete…" not in shown
+    listed = opened(viewer, f"/console/records/contactsExt?company={company.id}")
+    assert ">New</a>" not in listed

@@ -223,15 +223,6 @@ def test_the_record_that_a_request_has_created(contacts: Company, browser: Brows
     assert "key=NEW" in page_of(browser, answer)
 
 
-@ON_SQLITE
-def test_a_request_as_curl(company: Company, browser: Browser) -> None:
-    page = page_of(browser, company.patch(AGENT, {"name": "it's"}, if_match="*"))
-
-    assert 'curl -sS -X PATCH -H "Authorization: Bearer $TOKEN"' in page
-    assert "-H 'If-Match: *'" in page or "-H 'if-match: *'" in page
-    assert """--data-raw '{"name":"it'"'"'s"}'""" in page
-
-
 def command_of(browser: Browser, answer: httpx.Response) -> str:
     """The command of the request that got an answer."""
     page = browser.get(f"/console/requests/{answer.headers['x-request-id']}")

@@ -19,6 +19,8 @@ from support.together import check_all
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 OLD = 'W/"1"'
 SECRET = "73917391"
+NOT_LISTED = "The form has a value that does not exist. Choose one of the list."
+ELSEWHERE = "The console does not send a request to this path"
 
 
 @pytest.fixture(scope="module")
@@ -136,29 +138,13 @@ def test_what_a_form_cannot_send(company: Company, recording: Service, browser: 
 
     check_all(
         [
-            (
-                "method",
-                "PROPFIND",
-                "The form has a value that does not exist. Choose one of the list.",
-            ),
-            ("method", "patch", "The form has a value that does not exist"),
-            (
-                "address",
-                "",
-                "The console does not send a request to this path. Begin it with /api/",
-            ),
-            ("address", "/console/clients", "The console does not send a request to this path"),
-            ("address", "/apis/items", "The console does not send a request to this path"),
-            (
-                "address",
-                "https://evil.example/api/items",
-                "The console does not send a request to this path",
-            ),
-            (
-                "address",
-                "//evil.example/api/items",
-                "The console does not send a request to this path",
-            ),
+            ("method", "PROPFIND", NOT_LISTED),
+            ("method", "patch", NOT_LISTED),
+            ("address", "", f"{ELSEWHERE}. Begin it with /api/"),
+            ("address", "/console/clients", ELSEWHERE),
+            ("address", "/apis/items", ELSEWHERE),
+            ("address", "https://evil.example/api/items", ELSEWHERE),
+            ("address", "//evil.example/api/items", ELSEWHERE),
             ("address", f"{base}/$batch", "Use curl for a batch."),
             ("address", f"{base}/%24batch?a=b", "Use curl for a batch."),
             ("address", f"{base}/{'x' * 16_384}", "The URL exceeds the limit of 16384 bytes"),
@@ -168,17 +154,9 @@ def test_what_a_form_cannot_send(company: Company, recording: Service, browser: 
             ("headers", "X-Note: \x1b", "Line 1 is not a header that HTTP allows"),
             ("headers", "X-Note: €", "Line 1 is not a header that HTTP allows"),
             ("headers", "X Note: a", "Line 1 is not a header that HTTP allows"),
-            (
-                "headers",
-                "Authorization: Bearer x",
-                "The console sets the header Authorization by itself",
-            ),
-            ("headers", "cookie: a=b", "The console sets the header cookie by itself"),
-            (
-                "headers",
-                "Transfer-Encoding: chunked",
-                "The console sets the header Transfer-Encoding",
-            ),
+            ("headers", "Authorization: Bearer x", "sets the header Authorization by itself"),
+            ("headers", "cookie: a=b", "sets the header cookie by itself"),
+            ("headers", "Transfer-Encoding: chunked", "sets the header Transfer-Encoding"),
             ("headers", "X-Note: " + "x" * 65_536, "The head of the request exceeds the limit"),
             ("headers", "a: b\n" * 20_000 + "a: b", "The head of the request exceeds the limit"),
             ("body", "x" * 2_001, "The body exceeds the limit of 2000 bytes"),

@@ -26,19 +26,14 @@ ANNOUNCED = Capabilities(
     edit_terms=False,
 )
 EDM = "{http://docs.oasis-open.org/odata/ns/edm}"
-EDMX = "{http://docs.oasis-open.org/odata/ns/edmx}"
-CORE, CAPABILITIES = "@Org.OData.Core.V1", "@Org.OData.Capabilities.V1"
-"""The prefixes of annotation names in JSON."""
 
 Object = dict[str, "Value"]
 Value = str | int | bool | list["Value"] | Object
 
 
-def xml(*, under_company: bool = False, version: str = "4.0", model: Model = MODEL) -> Element:
+def xml(*, under_company: bool = False, model: Model = MODEL) -> Element:
     """The root element of the document in XML."""
-    return fromstring(
-        metadata_document(model, ANNOUNCED, XML, version, under_company=under_company)
-    )
+    return fromstring(metadata_document(model, ANNOUNCED, XML, "4.0", under_company=under_company))
 
 
 def json(*, under_company: bool = False, model: Model = MODEL) -> Object:
@@ -47,14 +42,9 @@ def json(*, under_company: bool = False, model: Model = MODEL) -> Object:
     return cast("Object", msgspec.json.decode(document))
 
 
-def schema(document: Object) -> Object:
-    """The one schema of a document."""
-    return member(document, "Comptoir")
-
-
 def container(document: Object) -> Object:
     """The container of a document."""
-    return member(schema(document), "Container")
+    return member(document, "Comptoir", "Container")
 
 
 def member(holder: Object, *names: str) -> Object:
@@ -63,14 +53,3 @@ def member(holder: Object, *names: str) -> Object:
         holder = cast("Object", holder[name])
     assert isinstance(holder, dict)
     return holder
-
-
-def members(holder: Object, csdl_kind: str) -> dict[str, Object]:
-    """The named elements with this `$Kind`; properties have none, and sets are collections."""
-    found = {}
-    for name, value in holder.items():
-        if isinstance(value, dict) and name[0] not in "@$":
-            own = "EntitySet" if value.get("$Collection") and "$Kind" not in value else "Property"
-            if value.get("$Kind", own) == csdl_kind:
-                found[name] = value
-    return found

@@ -6,17 +6,12 @@ from functools import cache
 from typing import cast
 
 import msgspec
-import pytest
 from jsonschema_rs import Draft202012Validator
-from msgspec.structs import replace
 
 from comptoir.catalog import MODEL
-from comptoir.config import Settings, load_settings
+from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.overlay import overlaid
 from comptoir.errors.table import ERROR_TABLE
-from comptoir.features.business_central import CURRENT
-from comptoir.features.business_central.profile import business_central
 from comptoir.metadata.openapi import openapi_document
 from metadata.reading import ANNOUNCED, Object, Value, member
 from support.contract import FIELDS
@@ -25,14 +20,12 @@ from support.specimen import WITH_SPECIMENS
 from support.subjects import every_option
 from support.together import together
 
-SETTINGS = Settings()
-REHEARSED = load_settings({"profile": "business-central"}, environment={})
 METHODS = ("get", "post", "patch", "put", "delete")
 SETS = together("entity_set", MODEL.sets)
 
 
-def document(model: Model = MODEL, settings: Settings = SETTINGS) -> Object:
-    return cast("Object", msgspec.json.decode(openapi_document(model, settings, ANNOUNCED)))
+def document(model: Model = MODEL) -> Object:
+    return cast("Object", msgspec.json.decode(openapi_document(model, Settings(), ANNOUNCED)))
 
 
 @cache
@@ -122,20 +115,6 @@ def test_a_set_has_its_paths_and_methods(entity_set: EntitySet) -> None:
         assert counted == ({"get"} if relation.collection else set())
 
 
-def test_unique_rules_have_paths() -> None:
-    base = "/companies({company_id})"
-    assert methods(f"{base}/customersExt(number='{{number}}')") == {"get"}
-    assert "patch" in methods(f"{base}/itemAttributesExt(attributeId={{attributeId}})")
-    values = "itemNo='{itemNo}',languageCode='{languageCode}',variantCode='{variantCode}'"
-    assert "delete" in methods(f"{base}/itemTranslationsExt({values})")
-
-
-@pytest.mark.parametrize("root", ["", "/companies({company_id})"])
-def test_both_roots_have_their_documents_and_batches(root: str) -> None:
-    assert methods(f"{root}/") == methods(f"{root}/$metadata") == {"get"}
-    assert methods(f"{root}/$batch") == {"post"}
-
-
 def test_every_body_has_a_schema() -> None:
     """Generators of clients skip bodies without a schema, or fail."""
     bodies = [each for part in walk(whole()) for each in walk(part.get("content", {}))]
@@ -144,19 +123,6 @@ def test_every_body_has_a_schema() -> None:
     ]
     assert len(listed) > 100
     assert all("schema" in each for each in listed)
-
-
-@pytest.mark.parametrize("root", ["", "/companies({company_id})"])
-def test_a_batch_in_multipart_is_text_with_an_example(root: str) -> None:
-    batch = member(whole(), "paths", f"{root}/$batch", "post")
-    for holder in (member(batch, "requestBody"), member(batch, "responses", "200")):
-        schema = member(holder, "content", "multipart/mixed", "schema")
-        while "$ref" in schema:
-            schema = member(whole(), *str(schema["$ref"]).removeprefix("#/").split("/"))
-        assert schema["type"] == "string"
-        [example] = cast("list[str]", schema["examples"])
-        assert example.startswith("--batch_1\r\nContent-Type: application/http\r\n")
-        assert example.endswith("\r\n--batch_1--\r\n")
 
 
 def test_the_variables_of_a_path_are_declared_once_each() -> None:
@@ -194,39 +160,6 @@ def test_a_record_has_the_properties_of_the_interface_in_order(resource: str) ->
         assert (found["type"], found.get("format")) == types[wire]
 
 
-def test_a_create_has_required_properties_and_defaults() -> None:
-    body = schema("contact-create")
-    assert body["required"] == ["displayName"]
-    assert body["additionalProperties"] is False
-    assert member(body, "properties", "displayName")["minLength"] == 1
-    assert member(body, "properties", "number")["maxLength"] == 100
-    assert member(body, "properties", "privacyBlocked")["default"] is False
-    assert member(body, "properties", "lastInteractionDate")["default"] == "0001-01-01"
-    for derived in ("id", "searchName", "companyName"):
-        assert "default" not in member(body, "properties", derived)
-    assert "lastModifiedDateTime" not in member(body, "properties")
-    assert "lastModifiedDateTime" in member(schema("unitOfMeasure-create"), "properties")
-
-
-def test_an_update_has_the_properties_that_can_change() -> None:
-    body = schema("unitOfMeasure-update")
-    expected = ["displayName", "internationalStandardCode", "symbol"]
-    assert list(member(body, "properties")) == expected
-    assert "required" not in body
-
-
-def test_digits_are_accepted_as_text_and_returned_as_a_number() -> None:
-    sent = member(schema("itemAttribute-create"), "properties", "attributeId")["anyOf"]
-    assert [each["type"] for each in cast("list[Object]", sent)] == ["integer", "string"]
-    assert member(schema("itemAttribute"), "properties", "attributeId")["type"] == "integer"
-
-
-def test_suggested_values_are_examples() -> None:
-    found = member(schema("customer"), "properties", "blocked")
-    assert found["examples"] == [" ", "Ship", "Invoice", "All"]
-    assert "enum" not in found
-
-
 def test_a_change_has_the_if_match_parameter() -> None:
     for _, method, operation in operations(whole()):
         references = str(operation.get("parameters", []))
@@ -252,14 +185,6 @@ def test_operations_name_the_required_scope() -> None:
     assert whole()["security"] == [{"oauth2": []}, {"bearer": []}]
 
 
-def test_the_document_names_the_token_endpoint() -> None:
-    schemes = member(whole(), "components", "securitySchemes")
-    assert member(schemes, "bearer")["scheme"] == "bearer"
-    flow = member(schemes, "oauth2", "flows", "clientCredentials")
-    assert flow["tokenUrl"] == ANNOUNCED.token_url
-    assert set(member(flow, "scopes")) == {"records.read", "records.write"}
-
-
 def test_every_error_has_its_meaning_and_remedy() -> None:
     responses = member(whole(), "components", "responses")
     for each in ERROR_TABLE:
@@ -276,55 +201,3 @@ def test_every_status_but_405_belongs_to_an_operation() -> None:
         if int(status) >= 400
     }
     assert used == {str(each.status) for each in ERROR_TABLE} - {"405"}
-
-
-def test_the_servers_are_the_base_url_and_the_base_path() -> None:
-    """Generators of clients use the first one, and many require an absolute URL."""
-    settings = replace(SETTINGS, public_url="https://erp.example/office/api/")
-    servers = cast("list[Object]", document(settings=settings)["servers"])
-    assert [each["url"] for each in servers] == ["https://erp.example/office/api", "/office/api"]
-
-
-def test_a_profile_has_its_own_guards_of_writes() -> None:
-    rehearsed = document(settings=REHEARSED)
-    guards = {"post": None, "patch": "If-Match", "put": "If-Match", "delete": "If-Match-optional"}
-    for _, method, operation in operations(rehearsed):
-        named = [
-            str(each["$ref"]).rpartition("/")[2]
-            for each in cast("list[Object]", operation["parameters"])
-        ]
-        found = [each for each in named if each.startswith("If-Match")]
-        assert found == [guards[method]] if guards.get(method) else found == []
-        assert "If-None-Match-any" not in named
-    shared = member(rehearsed, "components", "parameters")
-    assert member(shared, "If-Match")["required"] is True
-    assert "required" not in member(shared, "If-Match-optional")
-    assert "return-no-content" in str(member(shared, "Prefer-return")["description"])
-    created = member(
-        rehearsed, "paths", address(MODEL.by_name["itemsExt"]), "post", "responses", "201"
-    )
-    assert "ETag" not in member(created, "headers")
-
-
-def test_a_profile_has_its_own_errors() -> None:
-    rehearsed = document(settings=REHEARSED)
-    responses = member(rehearsed, "components", "responses")
-    for verdict in business_central(CURRENT).errors.values():
-        if verdict.media == "json":
-            assert verdict.code in str(member(responses, f"refused-{verdict.status}")["content"])
-    for code in ("Internal_RecordNotFound", "Internal_DatabaseBusy", "Request_LinkExpired"):
-        assert code not in str(responses)
-    used = {
-        status.removeprefix("refused-")
-        for _, _, operation in operations(rehearsed)
-        for status in member(operation, "responses")
-        if int(status) >= 400
-    }
-    assert {f"refused-{status}" for status in used} == responses.keys() - {"refused-405"}
-    assert not {"410", "428"} & used
-
-
-def test_a_profile_names_the_other_names_of_sets() -> None:
-    model = overlaid(MODEL, MODEL.tables, REHEARSED.behaviour.forms)
-    described = member(document(model, REHEARSED), "info")["description"]
-    assert "`customers` is `customersExt`" in str(described)

@@ -85,16 +85,6 @@ def test_only_an_own_name_becomes_the_issuer(
     assert company.using(token).get("itemsExt").status_code == 200
 
 
-def test_a_client_reaches_its_companies_only(
-    service: Service, company: Company, tmp_path: Path
-) -> None:
-    other = service.new_company()
-    bounded = add_client(service, tmp_path, "--company", company.stored.id)
-    token = bounded.token()
-    assert company.using(token).get("itemsExt").status_code == 200
-    assert other.using(token).get("itemsExt").status_code == 404
-
-
 @pytest.mark.parametrize("act", ["disable", "remove"])
 def test_tokens_of_a_disabled_client_are_refused(
     webshop: Webshop, company: Company, act: str

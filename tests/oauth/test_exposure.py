@@ -16,12 +16,6 @@ WITH_A_CLIENT = [
     TOKEN_PATH,
     *(TOKEN_PATH.replace("token", name) for name in ("revoke", "introspect")),
 ]
-DOCUMENTS = [
-    ".well-known/openid-configuration",
-    "comptoir/v2.0/.well-known/openid-configuration",
-    ".well-known/oauth-authorization-server/comptoir/v2.0",
-    "comptoir/discovery/v2.0/keys",
-]
 
 
 @pytest.fixture(scope="module")
@@ -49,16 +43,9 @@ def test_scripts_of_other_sites_do_not_use_the_endpoint(open_to_all: Webshop, pa
         assert not [name for name in response.headers if name.startswith("access-control-")]
 
 
-@together("path", DOCUMENTS)
-def test_scripts_of_other_sites_do_not_read_the_documents(open_to_all: Webshop, path: str) -> None:
-    response = open_to_all.service.origin.get(path, headers={"Origin": SITE})
-    assert response.status_code == 200
-    assert "access-control-allow-origin" not in response.headers
-
-
-@together("path", [*WITH_A_CLIENT, *DOCUMENTS])
+@together("path", WITH_A_CLIENT)
 def test_no_response_is_cached(open_to_all: Webshop, path: str) -> None:
-    """Neither a token, nor an error, nor a document whose addresses depend on `Host`."""
+    """Neither a token nor an error."""
     service = open_to_all.service
     form = {**GRANT, **open_to_all.in_body, "token": open_to_all.token()}
     responses = [

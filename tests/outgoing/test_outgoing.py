@@ -154,14 +154,6 @@ def test_another_spelling_of_an_address_inside(host: str, start: Start) -> None:
     assert server.heads == []
 
 
-def test_a_url_that_is_refused(start: Start) -> None:
-    """It is checked before a connection."""
-    server = start(with_body(b"{}"))
-    with pytest.raises(OutgoingError, match="does not start with https://"):
-        asyncio.run(Outgoing(LOOPBACK).post(f"http://localhost:{server.port}/", BODY, 30.0))
-    assert server.heads == []
-
-
 @pytest.mark.parametrize(
     "status", [200, 201, 202, 204, 301, 302, 307, 308, 400, 404, 408, 410, 429, 500]
 )
@@ -243,24 +235,3 @@ def test_a_server_that_sends_single_bytes_or_nothing(
 def test_a_broken_response(answer: bytes, start: Start, send: Send) -> None:
     """What the server has sent is not repeated."""
     assert problem(send, start(sending(answer))).endswith("' sent a malformed response")
-
-
-def test_an_untrusted_certificate(
-    send: Send, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = start(with_body(b"{}"))
-    monkeypatch.delenv("SSL_CERT_FILE")
-    assert "certificate verify failed" in problem(send, server)
-    assert server.heads == []
-
-
-def test_a_certificate_of_another_name(start: Start) -> None:
-    server = start(with_body(b"{}"), "127.0.0.2")
-    assert "mismatch" in problem(fetch, server, host="127.0.0.2")
-    assert server.heads == []
-
-
-def test_a_closed_port(send: Send, start: Start) -> None:
-    server = start(with_body(b"{}"))
-    server.stop()
-    assert "cannot be reached" in problem(send, server, host="127.0.0.1")

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.features.transfer.files import FileSource
@@ -18,6 +17,7 @@ from support.databases import migrated
 from support.direct import request_of
 from support.postgres import ROLE, Databases, name_of
 from support.statements import traced
+from support.stores import opened
 
 FIRMS = 10
 AGENTS = "shippingAgentsExt"
@@ -119,8 +119,6 @@ def test_a_write_waits_for_one_unit_of_a_load_only(company: Company, tmp_path: P
 
 async def written_beside(company: Company, settings: Settings, path: Path) -> Response:
     """Load a file, and write on other connections when the first unit is stored."""
-    loading, serving = open_store(settings), open_store(settings)
-    service = Service(MODEL, serving, settings)
     written: list[asyncio.Task[Response]] = []
 
     def begin(stage: str, *_: int) -> None:
@@ -128,10 +126,8 @@ async def written_beside(company: Company, settings: Settings, path: Path) -> Re
             item = request_of(company, "POST", "itemsExt", {"number": "I1"})
             written.append(asyncio.ensure_future(service.handle(item)))
 
-    try:
-        agents, source = MODEL.by_name[AGENTS], FileSource(path)
+    agents, source = MODEL.by_name[AGENTS], FileSource(path)
+    async with opened(settings) as loading, opened(settings) as serving:
+        service = Service(MODEL, serving, settings)
         await load_source(loading, company.stored, source, agents, begin, keep_good=False)
         return await written[0]
-    finally:
-        await loading.close()
-        await serving.close()

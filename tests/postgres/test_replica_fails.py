@@ -69,14 +69,6 @@ def test_reads_avoid_a_crashed_replica_until_it_is_back(
     assert "can be used again" in logged[1]
 
 
-def test_reads_succeed_after_the_replica_has_stopped(replicated: ReplicatedService) -> None:
-    assert replicated.name(READ_ONLY) == "old"
-    replicated.standby.stop()
-    replicated.rename("new")
-
-    reads(replicated, "new")
-
-
 def test_a_restarted_replica_serves_reads_immediately(replicated: ReplicatedService) -> None:
     assert replicated.name(READ_ONLY) == "old"
 

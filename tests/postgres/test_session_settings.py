@@ -2,7 +2,6 @@
 
 import asyncio
 
-from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.store.migration import migrate
@@ -11,6 +10,7 @@ from postgres.conftest import Served
 from support.client import record
 from support.databases import migrated
 from support.postgres import Databases, name_of
+from support.stores import opened
 
 UNUSUAL = {
     "standard_conforming_strings": "off",
@@ -58,14 +58,11 @@ def test_a_snapshot_outlasts_the_limit_of_idle_transactions(postgres_server: Dat
     limit = f'ALTER DATABASE "{name_of(url)}" SET idle_in_transaction_session_timeout = 1'
 
     async def read_slowly() -> None:
-        store = open_store(Settings(database=url))
-        try:
+        async with opened(Settings(database=url)) as store:
             company = await store.create_company("c1", "Company")
             await asyncio.to_thread(postgres_server.administer, limit)
             async with open_snapshot(store) as snapshot:
                 await asyncio.to_thread(postgres_server.asked, "SELECT pg_sleep(0.2)")
                 assert await snapshot.company(company.id) is not None
-        finally:
-            await store.close()
 
     asyncio.run(read_slowly())

@@ -6,7 +6,6 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
@@ -20,6 +19,7 @@ from postgres.conftest import Served
 from support.companies import Company
 from support.databases import FreshDatabase, migrated
 from support.postgres import ADMINISTRATOR, ROLE, Databases, name_of
+from support.stores import opened
 from support.waiting import PATIENCE_SECONDS
 
 AGENTS = "shippingAgentsExt"
@@ -51,15 +51,12 @@ def load(company: Company, folder: Path, rows: int) -> None:
     """Load agents as `comptoir load` does."""
 
     async def work(settings: Settings, stored: StoredCompany) -> None:
-        store = open_store(settings)
-        try:
-            agents, source = MODEL.by_name[AGENTS], agents_in(folder, rows)
+        agents, source = MODEL.by_name[AGENTS], agents_in(folder, rows)
+        async with opened(settings) as store:
             report = await load_source(
                 store, stored, source, agents, lambda *_: None, keep_good=False
             )
-            assert report.inserted == rows
-        finally:
-            await store.close()
+        assert report.inserted == rows
 
     company.admin.wait(work(company.admin.settings, company.stored))
 
@@ -145,15 +142,11 @@ def test_a_copy_refreshes_statistics(
     there = company.admin.settings
 
     async def work() -> None:
-        source, target = open_store(here), open_store(there)
-        try:
+        async with opened(here) as source, opened(there) as target:
             stored = await source.create_company(company.id.replace("-4", "-5", 1), "Copied")
             agents, file = MODEL.by_name[AGENTS], agents_in(tmp_path, MANY_ROWS)
             await load_source(source, stored, file, agents, lambda *_: None, keep_good=False)
             await Copy(source, target, stored, lambda *_: None).run(restart=False)
-        finally:
-            await source.close()
-            await target.close()
 
     company.admin.wait(work())
 

@@ -55,6 +55,16 @@ REFUSED: Mapping[str, tuple[str, str | None, list[str]]] = {
     "one length twice": ("BadRequest", None, [POST, "Host: a"] + ["Content-Length: 1"] * 2),
     "a list of lengths": ("BadRequest", None, [POST, "Host: a", "Content-Length: 1, 1"]),
     "a signed length": ("BadRequest", None, [POST, "Host: a", "Content-Length: +1"]),
+    "a negative length": ("BadRequest", None, [POST, "Host: a", "Content-Length: -1"]),
+    "a length that is not a number": ("BadRequest", None, [POST, "Host: a", "Content-Length: x"]),
+    "two lengths": ("BadRequest", None, [*CODED, "Content-Length: 1", "Content-Length: 2"]),
+    "length and chunks": ("BadRequest", None, [*CODED, "Content-Length: 1", f"{CODING}: chunked"]),
+    "an unknown method": ("BadRequest", None, ["INVENTED / HTTP/1.1", "Host: a"]),
+    "no HTTP": ("BadRequest", None, ["hello"]),
+    "TLS": ("BadRequest", None, ["\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03" + "\0" * 50]),
+    "a blank in a name": ("BadRequest", None, [GET, "Host: a", "A b: c"]),
+    "a header without a colon": ("BadRequest", None, [GET, "Host: a", "nonsense"]),
+    "a path that is not ASCII": ("BadRequest", None, ["GET /\xff HTTP/1.1", "Host: a"]),
 }
 
 

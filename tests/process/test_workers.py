@@ -100,14 +100,6 @@ def test_a_new_company_is_known_to_all_processes(two: Server, spread: WorkerConn
         assert {each.status_code for each in answers} == {200}
 
 
-def test_metrics_include_all_processes(two: Server, spread: WorkerConnections) -> None:
-    answers = spread.send_all([two.client.build("PUT", "companies") for _ in range(20)])
-    assert {each.status_code for each in answers} == {405}
-
-    line = 'comptoir_requests_total{method="PUT",status="405"} 20.0'
-    until(lambda: line in two.origin.get("metrics").text or None, line)
-
-
 @ON_SQLITE
 def test_workers_do_not_outlive_their_parent_process(start_server: StartServer) -> None:
     """Otherwise they would keep the port, and run beside the service that replaces them."""

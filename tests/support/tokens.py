@@ -36,18 +36,12 @@ class Tokens:
         """A token that expired long ago."""
         return self._bad(self._issuer(clock=lambda: 1_700_000_000.0))
 
-    def for_another_audience(self) -> str:
-        """A token for another audience."""
-        return self._bad(self._issuer(audience="another"))
-
     def of_another_issuer(self) -> str:
         """A token of another issuer, signed with the trusted key."""
         return self._bad(self._issuer(issuer="another"))
 
-    def _issuer(
-        self, issuer: str = "", audience: str = "", clock: Clock | None = None
-    ) -> TokenIssuer:
-        parties = (issuer or self._settings.token_issuer, audience or self._settings.token_audience)
+    def _issuer(self, issuer: str = "", clock: Clock | None = None) -> TokenIssuer:
+        parties = (issuer or self._settings.token_issuer, self._settings.token_audience)
         if clock is None:
             return TokenIssuer(lambda: self._key, *parties)
         return TokenIssuer(lambda: self._key, *parties, clock)
