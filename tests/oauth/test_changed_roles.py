@@ -6,14 +6,43 @@ import msgspec
 from joserfc import jws
 
 from support.clients import add_client
+from support.command import Command
 from support.companies import Company
 from support.roles import apply_roles
+from support.server import Server
 from support.service import Service
+from support.waiting import until
 
 
 def claims_of(token: str) -> dict[str, object]:
     payload = jws.extract_compact(token.encode()).payload
     return msgspec.json.decode(payload, type=dict[str, object])
+
+
+def test_a_changed_role_binds_issued_tokens(server: Server, tmp_path: Path) -> None:
+    command = Command(tmp_path, server.settings.database)
+    file = tmp_path / "roles.toml"
+    company = server.new_company()
+
+    def apply(letters: str) -> None:
+        file.write_text(f'[seller]\nitemsExt = "{letters}"\n', encoding="utf-8")
+        command.done("role", "apply", file)
+
+    apply("R")
+    seller = add_client(server, tmp_path, "--role", "seller")
+    client = company.using(seller.token())
+    assert client.get("itemsExt").status_code == 200
+    assert client.post("itemsExt", {"number": "1"}).status_code == 403
+
+    apply("I")
+
+    until(lambda: client.get("itemsExt").status_code == 403 or None, "a refused read")
+    assert client.post("itemsExt", {"number": "1"}).status_code == 204
+
+    apply("")
+
+    until(lambda: client.post("itemsExt", {}).status_code == 403 or None, "a refused write")
+    command.done("client", "remove", seller.name)
 
 
 def test_a_token_has_the_roles_that_its_client_had_and_still_has(
