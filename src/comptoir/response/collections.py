@@ -1,6 +1,6 @@
 """Collections as JSON (OData JSON Format 4.01, section 13), written a slice at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -48,12 +48,15 @@ class ResultWriter:
         self.level = form.level
         self._set = entity_set
         self._form = form
-        self._columns = columns
+        self._converts = [wire_form(each.type, form) for each in columns]
+        self._annotations = list(map(self._annotation, columns))
         self._tree: _Tree = {}
         for index, column in enumerate(columns):
             if shown is None or column.name in shown:
                 _insert(self._tree, column.path, index)
-        self._converts = [wire_form(each.type, form) for each in columns]
+        self._begin: _Object = {} if self.level == NONE else {"@odata.id": None}
+        if self.level == FULL:
+            self._begin = {"@odata.type": f"#{entity_set.type.qualified_name}", **self._begin}
 
     def count(self, number: int) -> Wire:
         """A number of rows, which is an Edm.Int64, in wire form."""
@@ -71,37 +74,34 @@ class ResultWriter:
         separator: bytes = b"",
     ) -> bytes:
         """Rows as JSON objects, each after a comma or first `separator`, without related ones."""
-        encoded = _encode([self._object(row, self._tree, at_top=True) for row in rows])
+        encoded = _encode([self._object(row, self._tree, self._begin) for row in rows])
         return separator + encoded[1:-1]
 
-    def _object(self, row: Row, tree: _Tree, *, at_top: bool) -> _Object:
-        """The row as an entity, or a related record in it."""
-        written: _Object = {}
-        if at_top and self.level != NONE:
-            if self.level == FULL:
-                written["@odata.type"] = f"#{self._set.type.qualified_name}"
-            written["@odata.id"] = None
+    def _object(self, row: Row, tree: _Tree, begin: _Object) -> _Object:
+        """The row as an entity, or a related record in it, after the members of `begin`."""
+        written = begin.copy()
         for name, part in tree.items():
             if isinstance(part, int):
-                edm_name, convert = self._columns[part].type.edm_name, self._converts[part]
-                if self._shows_type(name, edm_name, at_top=at_top):
-                    written[f"{name}@odata.type"] = f"#{edm_name.removeprefix('Edm.')}"
-                value = row[part]
+                if annotation := self._annotations[part]:
+                    written |= annotation
+                value, convert = row[part], self._converts[part]
                 written[name] = value if convert is None or value is None else convert(value)
             else:
-                related = self._object(row, part, at_top=False)
+                related = self._object(row, part, {})
                 written[name] = related if _has_value(related) else None
         return written
 
-    def _shows_type(self, name: str, edm_name: str, *, at_top: bool) -> bool:
-        """Whether a value is annotated with its type (JSON Format 4.01, section 4.6.3).
+    def _annotation(self, column: Column) -> Mapping[str, str]:
+        """The type of a value, if it is annotated with it (JSON Format 4.01, section 4.6.3).
 
         An alias may be the name of a property that is declared with another type.
         """
-        declared = self._set.type.by_name.get(name) if at_top else None
-        if declared is not None and declared.type.edm_name != edm_name:
-            return self.level != NONE
-        return self.level == FULL and edm_name not in SELF_EVIDENT
+        *above, name = column.path
+        edm_name, declared = column.type.edm_name, self._set.type.by_name.get(name)
+        shows = self.level == FULL and edm_name not in SELF_EVIDENT
+        if not above and declared is not None and declared.type.edm_name != edm_name:
+            shows = self.level != NONE
+        return {f"{name}@odata.type": f"#{edm_name.removeprefix('Edm.')}"} if shows else {}
 
 
 RowWriter = RecordWriter | ResultWriter | JsonWriter
