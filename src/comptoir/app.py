@@ -30,7 +30,7 @@ from comptoir.errors.refusal import Refusal
 from comptoir.features import FEATURES
 from comptoir.http.api import Api, Application
 from comptoir.http.feature import Feature, Kernel
-from comptoir.http.link import Link
+from comptoir.http.link import SupervisorLink
 from comptoir.http.log import Journal, RequestLog
 from comptoir.http.metrics import Metrics
 from comptoir.http.oauth import oauth_routes
@@ -112,7 +112,7 @@ def served_model(settings: Settings, declared: Model) -> Model:
 
 
 def application(
-    settings: Settings, declared: Model = MODEL, *, link: Link | None = None
+    settings: Settings, declared: Model = MODEL, *, link: SupervisorLink | None = None
 ) -> Application:
     """The ASGI application; raises `OperatorError` for unusable keys or settings.
 
@@ -162,7 +162,7 @@ def _clocks(features: Sequence[Feature]) -> _Clocks:
 @asynccontextmanager
 async def _opened(
     settings: Settings,
-    link: Link | None,
+    link: SupervisorLink | None,
     declared: Model,
     tokens: _Tokens,
     features: Sequence[Feature],

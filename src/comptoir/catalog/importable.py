@@ -38,7 +38,7 @@ _RESERVED = frozenset(each.lower() for each in RESERVED_SETS)
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
-class Member(NamedTuple):
+class ImportedMember(NamedTuple):
     """A property or a navigation property, and what is lost.
 
     `type` is that of a property in the catalog, blank if it is not served.
@@ -61,11 +61,11 @@ class ServedSet:
     key: str
     unique: Sequence[tuple[str, ...]]
     lost: Sequence[tuple[str, ...]]
-    members: Sequence[Member]
+    members: Sequence[ImportedMember]
     types: Mapping[str, str]
     """The types of the served properties."""
 
-    def of(self, kind: str) -> Sequence[Member]:
+    def of(self, kind: str) -> Sequence[ImportedMember]:
         """The members of a kind."""
         return [each for each in self.members if each.element.kind == kind]
 
@@ -191,7 +191,7 @@ class Importable:
 
     def _members(
         self, owner: str, members: Sequence[Element], identifying: set[str]
-    ) -> Iterator[Member]:
+    ) -> Iterator[ImportedMember]:
         names = {each: each for each in RESERVED_PROPERTIES}
         for each in members:
             name = f"{owner}/{each.name}"
@@ -199,11 +199,11 @@ class Importable:
             if fault is None and each.terms.get(_PERMISSIONS) in _NO_PERMISSION:
                 fault = problems.NOT_SERVED(name=name, what="a property that no record has")
             if fault is not None or each.kind != "Property":
-                yield Member(each, "", fault)
+                yield ImportedMember(each, "", fault)
             else:
                 yield self._property(name, each, is_key=each.name in identifying)
 
-    def _property(self, name: str, element: Element, *, is_key: bool) -> Member:
+    def _property(self, name: str, element: Element, *, is_key: bool) -> ImportedMember:
         declared, facets = element.attributes.get("Type", ""), element.attributes
         definition = self._document.types.get(self._document.full(declared))
         if definition is not None and definition.kind == "TypeDefinition":
@@ -230,7 +230,7 @@ class Importable:
             loss = problems.LOST_TYPE(name=name, type=declared)
         elif not fits:
             loss = problems.NARROWED(name=name, former=f"{declared}{length}", type=served)
-        return Member(element, served, loss)
+        return ImportedMember(element, served, loss)
 
     def _has_enum(self, full: str, definition: Element) -> bool:
         """Whether an enumeration is served; it then is one of `enums`."""

@@ -71,7 +71,7 @@ class Channel:
         self._writer.close()
 
 
-class Link:
+class SupervisorLink:
     """A worker's connection to its supervisor."""
 
     def __init__(self, end: socket) -> None:

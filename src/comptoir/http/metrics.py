@@ -11,7 +11,7 @@ from typing import NamedTuple
 from comptoir.errors.refusal import ExceededLimit
 from comptoir.errors.table import SLOW_DOWN
 from comptoir.http.exchange import Exchange
-from comptoir.http.link import Counted, Key, Link, Mode, decode
+from comptoir.http.link import Counted, Key, Mode, SupervisorLink, decode
 from comptoir.http.tls import PRESENTED
 from comptoir.request.path import READ_METHODS, WRITE_METHODS
 from comptoir.store.control import ControlWatch
@@ -156,7 +156,7 @@ class Metrics:
     `link` is that of a worker, whose metrics are those of all workers.
     """
 
-    def __init__(self, link: Link | None = None) -> None:
+    def __init__(self, link: SupervisorLink | None = None) -> None:
         self._link = link
         self._store: Store | None = None
         self._clients: ControlWatch | None = None

@@ -21,7 +21,7 @@ from uvicorn.config import STARTUP_FAILURE
 from comptoir.config import Settings
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError
-from comptoir.http.link import Channel, Counted, Link, decode, encode, include, lasting
+from comptoir.http.link import Channel, Counted, SupervisorLink, decode, encode, include, lasting
 from comptoir.http.log import set_up_logging
 from comptoir.http.protocol import ServerConfig
 from comptoir.store.jobs import cancel_and_wait
@@ -76,7 +76,7 @@ def run(app: ASGIApp, settings: Settings, listeners: Sequence[socket.socket]) ->
 class Build(Protocol):
     """Makes the application of a worker: a function of a module, which the worker imports."""
 
-    def __call__(self, settings: Settings, *, link: Link) -> ASGIApp:
+    def __call__(self, settings: Settings, *, link: SupervisorLink) -> ASGIApp:
         """Make it; raises `OperatorError` if that is not possible."""
 
 
@@ -101,7 +101,7 @@ _log = logging.getLogger(__name__)
 class _WorkerServer(Server):
     """Serves in a worker, and reports to the supervisor from then on."""
 
-    def __init__(self, config: ServerConfig, link: Link) -> None:
+    def __init__(self, config: ServerConfig, link: SupervisorLink) -> None:
         super().__init__(config)
         self._link = link
 
@@ -129,7 +129,7 @@ def _work(
     for each in ends:
         each.close()
     set_up_logging(settings.log_level)
-    link = Link(end)
+    link = SupervisorLink(end)
     try:
         app = build(settings, link=link)
     except OperatorError as error:

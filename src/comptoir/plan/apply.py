@@ -128,9 +128,9 @@ class PipelineBinder:
                 self._regroup({}, node)
             case syntax.GroupBy():
                 self._group(node)
-            case syntax.Limit(name="top"):
+            case syntax.TopOrSkip(name="top"):
                 self._limit(node.count, 0)
-            case syntax.Limit():
+            case syntax.TopOrSkip():
                 self._limit(LARGEST, node.count)
             case syntax.Identity():
                 pass

@@ -95,7 +95,7 @@ class OrderBy(Syntax, frozen=True):
     position: int = 0
 
 
-class Limit(Syntax, frozen=True):
+class TopOrSkip(Syntax, frozen=True):
     """`top(…)` or `skip(…)`: the first `count` records, or those after them."""
 
     name: str
@@ -111,7 +111,7 @@ class Identity(Syntax, frozen=True):
 
 
 Transformation: TypeAlias = (
-    FilterBy | GroupBy | AggregateInto | ComputeAlso | SearchFor | OrderBy | Limit | Identity
+    FilterBy | GroupBy | AggregateInto | ComputeAlso | SearchFor | OrderBy | TopOrSkip | Identity
 )
 TRANSFORMATIONS = (
     "filter", "groupby", "aggregate", "compute", "search", "orderby", "top", "skip", "identity",
@@ -191,7 +191,7 @@ class _ApplyReader(ExpressionParser):
                 transformation = SearchFor(reader.search(), start)
                 self.position = reader.position
             case _:
-                transformation = Limit(name, self._number(name), start)
+                transformation = TopOrSkip(name, self._number(name), start)
         return transformation
 
     def _aggregates(self) -> tuple[Aggregate, ...]:

@@ -217,7 +217,7 @@ _FUNCTIONS: Mapping[FunctionName, Sql] = {
 """The functions by their names in a plan."""
 
 
-class _Call(FunctionElement[str | int]):
+class _TemplateCall(FunctionElement[str | int]):
     """A call of a function, rendered from a template."""
 
     inherit_cache = False
@@ -228,13 +228,13 @@ class _Call(FunctionElement[str | int]):
         self.type = cast("TypeEngine[str | int]", result or arguments[0].type)
 
     @override
-    def self_group(self, against: object = None) -> "_Call":
+    def self_group(self, against: object = None) -> "_TemplateCall":
         # a template needs no parentheses, and SQLite's conditions are no Boolean values
         return self
 
 
-@compiles(_Call)
-def _render(call: _Call, compiler: SQLCompiler, **options: object) -> str:
+@compiles(_TemplateCall)
+def _render(call: _TemplateCall, compiler: SQLCompiler, **options: object) -> str:
     arguments = [compiler.process(each, **options) for each in call.clauses]
     return call.template.format(*arguments, all=", ".join(arguments) or "*", **_VALUES)
 
@@ -249,11 +249,13 @@ def _by_code_point(function: Sql, template: str) -> str:
 
 
 SQLITE_FUNCTIONS: FunctionTable = {
-    name: partial(_Call, each.sqlite or _routine(name), each.result)
+    name: partial(_TemplateCall, each.sqlite or _routine(name), each.result)
     for name, each in _FUNCTIONS.items()
 }
 
 POSTGRESQL_FUNCTIONS: FunctionTable = {
-    name: partial(_Call, _by_code_point(each, each.postgresql or _routine(name)), each.result)
+    name: partial(
+        _TemplateCall, _by_code_point(each, each.postgresql or _routine(name)), each.result
+    )
     for name, each in _FUNCTIONS.items()
 }
