@@ -62,7 +62,7 @@ STOP_SECONDS = 1.0
 
 
 class _Tokens(NamedTuple):
-    """What issues and verifies tokens.
+    """The parts that issue and verify tokens.
 
     Where the operator controls the service, tokens end by the real clock: else nobody could reset
     one that was moved on.
@@ -267,7 +267,7 @@ def _limits(settings: Settings, clocks: _Clocks) -> Limits:
 
 
 def _outgoing(settings: Settings) -> tuple[Fetch, PostForm]:
-    """How to fetch a document, and to post a form; the first call imports what they need."""
+    """Functions that fetch a document and post a form; the first call imports what they need."""
 
     @cache
     def made() -> tuple[Fetch, PostForm]:

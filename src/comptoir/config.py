@@ -441,7 +441,7 @@ def with_defaults(settings: Settings, given: Collection[str]) -> Settings:
 
 
 def _one_of(choices: Sequence[str], value: str) -> str:
-    """What to do about a value that is not one of several."""
+    """The remedy for a value that is not one of several."""
     listed = filter(None, (", ".join(choices[:-1]), choices[-1]))
     return suggestion(value, choices) or f"Use {' or '.join(listed)}."
 

@@ -138,7 +138,7 @@ class Failures:
 
 
 def sent_as_id(client_id: str) -> str:
-    """What a client sent as its id; of what no client has as its id, the beginning.
+    """The id that a client sent; only its beginning if no client has it.
 
     The rest may be a secret, sent in the wrong place.
     """

@@ -191,7 +191,7 @@ class Limits:
             account.refill()
 
     def meter(self, rate: Rate) -> _Bucket | _Window:
-        """What counts the requests of an account against this process's share of a rate."""
+        """The counter of an account's requests against this process's share of a rate."""
         return self._meter_of(rate, max(1.0, rate.requests / self._workers), self._clock)
 
     def share(self, quota: int) -> int:

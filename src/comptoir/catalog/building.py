@@ -481,7 +481,7 @@ class _Builder(Declarations):
     def _references(
         self, path: Path, navigation: Mapping[str, NavigationOptions]
     ) -> Iterator[Reference]:
-        """What the navigation properties with `check` demand; checks those that contain records."""
+        """The references of navigation properties with `check`; checks containing ones too."""
         for name, options in navigation.items():
             at, target = (*path, "navigation", name), options.to.removesuffix("[]")
             declared = self.sets.get(target)

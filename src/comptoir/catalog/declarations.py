@@ -1,4 +1,4 @@
-"""What a catalog declares by names: its sets, properties and enumerations, and their tables."""
+"""The sets, properties and enumerations that a catalog declares by names, and their tables."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What of a CSDL document a catalog can have: its sets, their types there, and what is lost."""
+"""The parts of a CSDL document that a catalog can have: sets and their types; and what is lost."""
 
 import re
 from collections import Counter

@@ -18,7 +18,7 @@ Literals = str | bool | int | float
 
 
 def _table(kind: str, short: str = "") -> Meta:
-    """What the JSON Schema says of a table, which may have a short form."""
+    """The JSON Schema of a table, which may have a short form."""
     schema: dict[str, object] = {"$ref": f"#/$defs/{kind}"}
     return Meta(extra_json_schema={"anyOf": [{"type": short}, schema]} if short else schema)
 

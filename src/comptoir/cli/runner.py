@@ -248,7 +248,7 @@ _LAST_START = "last-start.json"
 
 
 class LastStart(msgspec.Struct, frozen=True):
-    """What the last start of the service said, in a file of the key folder, which `doctor` reads.
+    """The warnings of the last start, in a file of the key folder, which `doctor` reads.
 
     The time and the release of the start, its warnings, and the error that ended it, if any.
     """
@@ -265,7 +265,7 @@ class LastStart(msgspec.Struct, frozen=True):
 
 
 def last_start(folder: Path) -> LastStart | None:
-    """What the file says; None without a file that can be read."""
+    """The content of the file; None without a file that can be read."""
     with suppress(OSError, msgspec.MsgspecError):
         return msgspec.json.decode((folder / _LAST_START).read_bytes(), type=LastStart)
     return None

@@ -46,7 +46,7 @@ CHECK_ORDER = tuple(Check)[: tuple(Check).index(Check.LIMIT)]
 
 
 class ExceededLimit(StrEnum):
-    """What a request with 429 has exceeded, for the metrics."""
+    """The limit that a request with 429 has exceeded, for the metrics."""
 
     RATE = "rate"
     CONCURRENCY = "concurrency"

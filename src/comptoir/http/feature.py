@@ -168,7 +168,7 @@ class Feature:
         return None
 
     def observers(self) -> Sequence[Observe]:
-        """What observes each exchange."""
+        """Functions that return an observer of an exchange, or None."""
         return ()
 
     async def awaited(self, company_id: str) -> Sequence[str]:
@@ -183,7 +183,7 @@ class Feature:
 
 
 def answer_through(features: Sequence[Feature], answer: Answer) -> Answer:
-    """What answers requests in place of `answer`; the first feature is the outermost."""
+    """The function that answers requests in place of `answer`; the first feature is outermost."""
     for each in reversed(features):
         answer = each.around(answer)
     return answer

@@ -57,7 +57,7 @@ def check_certificate(settings: Settings) -> None:
 
 
 def _fingerprints(settings: Settings) -> Sequence[tuple[int, ...]]:
-    """What differs after each change of the files."""
+    """The fingerprints of the files, which differ after each change."""
     return [_version(Path(each)) for each in (settings.tls_certificate, settings.tls_key)]
 
 

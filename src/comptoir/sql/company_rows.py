@@ -118,7 +118,7 @@ class TableStatements:
 
     @cached_property
     def conflicts(self) -> Sequence[tuple[tuple[int, ...], Prepared]]:
-        """What drops another row with the values of each unique rule: company, values.
+        """Statements that drop another row with the values of each unique rule: company, values.
 
         Before each statement are the columns of these values in a row.
         """

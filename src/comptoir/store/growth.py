@@ -56,7 +56,7 @@ def changes(former: str, wanted: str) -> list[Change]:
 
 
 def conflicts(former: str, wanted: str) -> list[str]:
-    """What a catalog changes or lacks of a former one, besides additions."""
+    """The differences of a catalog from a former one that are not additions."""
     return [each.text for each in changes(former, wanted) if not each.is_addition]
 
 

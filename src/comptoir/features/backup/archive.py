@@ -45,7 +45,7 @@ class CompanyState(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What a backup has. `digests` has the SHA-256 of each entry by its name."""
+    """The contents of a backup. `digests` has the SHA-256 of each entry by its name."""
 
     format: int
     release: str

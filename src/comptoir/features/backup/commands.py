@@ -157,7 +157,7 @@ def _engine(settings: Settings) -> Engine:
 def _newer(
     present: Sequence[CompanyState], saved_ones: Mapping[str, CompanyState]
 ) -> Iterator[str]:
-    """What a database has more than a backup, a line for each company."""
+    """The changes that a database has more than a backup, a line for each company."""
     if not present:
         yield "The present database has no company that can be read."
     for each in present:

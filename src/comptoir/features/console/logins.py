@@ -226,7 +226,7 @@ def _has(issuer: Issuer, rows: Iterable[Row]) -> bool:
 
 
 def _act_of(session: Session, name: ActName, actor: Actor, detail: str = "") -> Act:
-    """What the user of a session does, in the request of an actor who was not known before."""
+    """The act of the user of a session, in the request of an actor who was not known before."""
     login = session.login
     return Act(Actor(login.by, actor.address, actor.request), name, login.subject, detail)
 

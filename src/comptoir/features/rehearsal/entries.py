@@ -1,4 +1,4 @@
-"""What the control endpoint lists: entries of the log, requests, and lines of the report."""
+"""Items that the control endpoint lists: entries of the log, requests, lines of the report."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What each fault has: parameters, a form in text, and what it does to a request that meets it.
+"""The base of faults: parameters, a form in text, and what a fault does to a request.
 
 A fault is written as in the header `Comptoir-Fault`: its name and its parameters, separated by
 semicolons, such as `throttle; retry-after=2`.
@@ -102,7 +102,7 @@ class AffectedRequest(msgspec.Struct, frozen=True):
 
     @property
     def target(self) -> Target:
-        """What the request addresses, for a fault that `needs_set`."""
+        """The target of the request, for a fault that `needs_set`."""
         if self.addressed is None:
             raise LookupError(self.request.path)
         return self.addressed

@@ -357,7 +357,7 @@ class Rehearsal(Feature):
         )
 
     def target(self, request: Request) -> Target | None:
-        """What a request addresses; None if not an entity set, its records or parts of them."""
+        """The target of a request; None if not an entity set, its records or parts of them."""
         path = request.path
         try:
             segments = parse_path(path)

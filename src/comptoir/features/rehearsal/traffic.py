@@ -33,7 +33,7 @@ _NEXT_LINK = b'"@odata.nextLink"'
 
 
 class Traffic:
-    """What clients have sent, and the traps that they have met; for one event loop only."""
+    """The requests of clients, and the traps that they have met; for one event loop only."""
 
     def __init__(self, model: Model, clock: Clock) -> None:
         self.clock = clock
@@ -73,7 +73,7 @@ class Underway(Observer):
 
     @classmethod
     def of(cls, exchange: Exchange) -> "Underway":
-        """What watches an exchange."""
+        """The observer of an exchange."""
         return next(each for each in exchange.observers if isinstance(each, cls))
 
     def begin(self, request: Request, company: str) -> None:

@@ -134,7 +134,7 @@ def _company_paths(visit: Visit) -> Sequence[str]:
 
 
 async def _facts(visit: Visit) -> Mapping[str, str]:
-    """What the service runs with, by its name."""
+    """The facts of how the service runs, by their names."""
     settings, changes_at = visit.backend.settings, visit.backend.keys.ring.changes_at
     standby = settings.read_database
     return {
