@@ -16,7 +16,7 @@ from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import KEY_EXISTS, RECORD_NOT_FOUND
 from comptoir.features.transfer.load_rows import Loaded, LoadPlan, write_rows
 from comptoir.response.response import Response
-from comptoir.service import RefusedGroup, Request, Service
+from comptoir.service import GroupRefusedError, Request, Service
 from comptoir.store.postgres import store as postgres_store
 from support.companies import Company
 from support.direct import request_of
@@ -144,7 +144,7 @@ def test_a_refused_group_leaves_no_record_to_the_others(
 
     _, refused, missing = company.admin.wait(run())
 
-    assert isinstance(refused, RefusedGroup)
+    assert isinstance(refused, GroupRefusedError)
     assert isinstance(missing, Refusal)
     assert missing.error is RECORD_NOT_FOUND
     assert company.changes() == []

@@ -21,7 +21,7 @@ from comptoir.request.headers import ACCESS, Headers, access, check_isolation, c
 from comptoir.response.batch import GroupReply, Replies, Reply
 from comptoir.response.errors import ErrorWriter
 from comptoir.response.response import Response
-from comptoir.service import RefusedGroup, Request
+from comptoir.service import GroupRefusedError, Request
 
 SLICE_SECONDS = 0.002
 """Seconds after which a batch yields to the event loop."""
@@ -197,7 +197,7 @@ class Run:
         responses: Sequence[Response] = []
         try:
             responses = await self._awaited(partial(atomic.commit, refusal))
-        except RefusedGroup as error:
+        except GroupRefusedError as error:
             responses, refusal = error.undone, error.refusal
         except Refusal as error:
             # none of the writes was done
@@ -290,7 +290,7 @@ class Run:
             return self._refused(group, len(paths), refusal)
         try:
             responses = await self._awaited(atomic.commit)
-        except RefusedGroup as error:
+        except GroupRefusedError as error:
             return self._refused(group, error.index, error.refusal)
         except Refusal as refusal:
             # it concerns all requests of the group
@@ -337,7 +337,7 @@ class Run:
             if self._is_stopping or _is_cancelled():
                 raise rows.SERVICE_STOPPED()
             return await work()
-        except (Refusal, RefusedGroup, ClientDisconnectedError):
+        except (Refusal, GroupRefusedError, ClientDisconnectedError):
             raise
         except asyncio.CancelledError:
             self._is_stopping = True

@@ -40,8 +40,8 @@ class AtomicWrites(Protocol):
     async def commit(self, refused: Refusal | None = None) -> list[Response]:
         """Do all writes or none; returns their responses.
 
-        `refused` is the refusal of the request after them. Raises `RefusedGroup` if that or one of
-        them is refused, and `Refusal`.
+        `refused` is the refusal of the request after them. Raises `GroupRefusedError` if that or
+        one of them is refused, and `Refusal`.
         """
 
 

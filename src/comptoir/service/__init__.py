@@ -2,6 +2,6 @@
 
 from comptoir.service.context import Request
 from comptoir.service.service import Service
-from comptoir.service.writes import RefusedGroup
+from comptoir.service.writes import GroupRefusedError
 
-__all__ = ["RefusedGroup", "Request", "Service"]
+__all__ = ["GroupRefusedError", "Request", "Service"]

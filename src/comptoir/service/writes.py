@@ -373,7 +373,7 @@ def _repeatable_key(context: Context, repeat: plans.Repeat) -> str:
     return str(uuid5(UUID(context.required_company().id), name))
 
 
-class RefusedGroup(Exception):  # noqa: N818 - as `Refusal`
+class GroupRefusedError(Exception):
     """The refusal of an atomic group, of which nothing was stored.
 
     `index` is the number of the refused request, from 0, and `undone` has the responses to those
@@ -435,17 +435,19 @@ class AtomicGroup(msgspec.Struct):
     async def commit(self, refused: Refusal | None = None) -> list[Response]:
         """Run the writes in one transaction, each of which sees the previous ones.
 
-        `refused` is the refusal of the request after them. Raises `RefusedGroup` if that or one of
-        them is refused, and `Refusal` (429, 503) if none can run. In both cases nothing changes.
+        `refused` is the refusal of the request after them. Raises `GroupRefusedError` if that or
+        one of them is refused, and `Refusal` (429, 503) if none can run. In both cases nothing
+        changes.
         """
+        if not self.planned:
+            if refused is not None:
+                raise GroupRefusedError(0, refused, [])
+            return []
         try:
-            if refused is not None and not self.planned:
-                raise GroupRefusal(0, refused)
-            plans = [plan for _, plan in self.planned]
-            written = await self.store.write_all(plans, refused) if plans else []
+            written = await self.store.write_all([plan for _, plan in self.planned], refused)
         except GroupRefusal as error:
             undone = await self._responses(error.undone)
-            raise RefusedGroup(error.index, error.refusal, undone) from None
+            raise GroupRefusedError(error.index, error.refusal, undone) from None
         return await self._responses(written)
 
     async def _responses(self, written: Sequence[Written]) -> list[Response]:

@@ -135,7 +135,7 @@ def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
 
 
 async def not_deletable(store: Store, company_ids: Sequence[str]) -> list[str]:
-    """The ids of which there is no company, nor the progress of an unfinished copy or deletion.
+    """The ids that neither a company nor an unfinished copy or deletion has.
 
     Empty if the deletion of one was interrupted: that command may have deleted the others.
     """

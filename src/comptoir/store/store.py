@@ -145,27 +145,24 @@ class Renewed(Refusal):
         super().__init__(refusal_rows.RENEWED, {"company": company_id})
 
 
-class Reader(ABC):
+class Reader(Protocol):
     """Runs statements that read. All methods raise `Refusal` (503)."""
 
     scheduler: SliceScheduler
 
-    def require(self, number: int) -> None:  # noqa: B027 - most readers always do
-        """Let later reads include the company's change with this number."""
+    def require(self, number: int) -> None:
+        """Let later reads include the company's change with this number; most always do."""
+        return
 
-    @abstractmethod
     async def lookup(self, query: Query) -> list[Row]:
         """All rows of a statement that finds them by a key."""
 
-    @abstractmethod
     async def rows(self, query: Query) -> list[Row]:
         """All rows of a statement that returns few."""
 
-    @abstractmethod
     async def long_rows(self, query: Query) -> list[Row]:
         """All rows of a statement that may run long."""
 
-    @abstractmethod
     def page(self, plan: PagePlan) -> Slices:
         """The rows of a page, in slices; yields to the event loop between them."""
 

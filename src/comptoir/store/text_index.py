@@ -87,7 +87,7 @@ def index_some(
 
 
 def outdates_statistics(done: int, *, is_last: bool) -> bool:
-    """Whether the planner's statistics of the index are refreshed after so many units.
+    """Whether to refresh the planner's statistics of the index, after `done` units.
 
     A unit looks up the documents that it replaces, slowly by a plan for a small index.
     """

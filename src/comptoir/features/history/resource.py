@@ -159,6 +159,7 @@ class ChangesResource:
             # one more shows whether there is a next page
             limit = min(SLICE, size - len(page.items)) + 1
             query = self._store.statements.query(_entries(self._changes, scope, page.next, limit))
+            # the statement selects the columns of an entry, whose types a row does not say
             found = [Entry(*row) for row in await reads.rows(query)]  # type: ignore[arg-type]
             is_kept = found or not await reads.trimmed_after(scope.company, max(start - 1, 0))
             if not found and is_kept and scope.record is not None:

@@ -64,8 +64,8 @@ _RANGES = {
     types.DECIMAL: (SCALE, 10 ** (PRECISION - SCALE), -_BEYOND_DECIMALS, _BEYOND_DECIMALS),
     types.WIDE_DECIMAL: (WIDE_SCALE, 10**WHOLE_DIGITS, -LARGEST, LARGEST),
 }
-"""Of each type of numbers: the scale, the first number beyond it, and what stands for the numbers
-beyond it on either side."""
+"""The range of each type of numbers: its scale, the first number above it, and the stored values
+that replace numbers below and above it."""
 
 _MIDNIGHT = "00:00:00.000Z"
 

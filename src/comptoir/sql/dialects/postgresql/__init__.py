@@ -37,6 +37,7 @@ class PostgresDialect(Dialect):
     scan the documents and find the same. Bulk statements bind arrays.
     """
 
+    # SQLAlchemy's dialects declare no types
     compiler: Compiler = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
     functions = POSTGRESQL_FUNCTIONS
     # routines fold the texts, and `migrate` drops the documents when it changes the routines
