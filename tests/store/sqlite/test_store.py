@@ -22,28 +22,30 @@ ENDLESS = Query(
 async def test_a_cancelled_snapshot_stops_its_statement_and_ends_its_thread(
     fresh_sqlite: FreshDatabase, tmp_path: Path
 ) -> None:
-    """The thread closes the connection at its end."""
+    """Whether or not the thread has begun the statement; it closes the connection at its end."""
     settings = Settings(database=fresh_sqlite(tmp_path, MODEL))
 
-    def is_reading() -> bool | None:
-        return (
-            any(each.name.startswith("comptoir-snapshot") for each in enumerate_threads()) or None
-        )
+    def has_ended() -> bool | None:
+        names = [each.name for each in enumerate_threads()]
+        return not any(name.startswith("comptoir-snapshot") for name in names) or None
 
     async with opened(settings) as store:
 
-        async def read() -> None:
+        async def read(begins: asyncio.Event) -> None:
             async with store.snapshot() as snapshot:
+                begins.set()
                 await snapshot.fetch(ENDLESS)
 
-        reading = asyncio.create_task(read())
-        await asyncio.to_thread(until, is_reading, "a thread that reads")
-        for _ in range(2):
-            reading.cancel()
-            await asyncio.sleep(0)
-        with suppress(asyncio.CancelledError):
-            await reading
-        await asyncio.to_thread(until, lambda: not is_reading() or None, "the end of the thread")
+        for _ in range(50):
+            begins = asyncio.Event()
+            reading = asyncio.create_task(read(begins))
+            await begins.wait()
+            for _ in range(2):
+                reading.cancel()
+                await asyncio.sleep(0)
+            with suppress(asyncio.CancelledError):
+                await reading
+            await asyncio.to_thread(until, has_ended, "the end of the thread")
 
 
 @in_event_loop

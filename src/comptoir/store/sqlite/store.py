@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from comptoir.store.sqlite.connection import (
     is_writable,
     refusal_of,
 )
-from comptoir.store.sqlite.reader import Scans, SqliteReader
+from comptoir.store.sqlite.reader import INTERRUPT_SECONDS, Scans, SqliteReader
 from comptoir.store.store import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, Store, StoreLoad
 from comptoir.store.unit import UnitOfWork
 from comptoir.store.writer import NO_COMPANY, Job, Writer
@@ -205,19 +205,15 @@ class SqliteStore(Store):
     @override
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[SnapshotConnection]:
-        connection = self._open_walking()
-        thread = ThreadPoolExecutor(1, thread_name_prefix="comptoir-snapshot")
-        snapshot = _SqliteSnapshot(connection, thread)
+        snapshot = _SqliteSnapshot(self._open_walking())
         try:
             await snapshot.fetch(Query("BEGIN", ()))
             # a transaction sees what is committed at its first read
             await snapshot.fetch(Query("SELECT count(*) FROM sqlite_master", ()))
             yield snapshot
         finally:
-            # a statement may still run on the thread after a cancellation
-            connection.stop()
-            thread.submit(connection.close)
-            await asyncio.to_thread(thread.shutdown)
+            # cancelling the caller again must not drop work that its thread has not begun
+            await asyncio.shield(asyncio.to_thread(snapshot.close))
 
     @override
     async def close(self) -> None:
@@ -230,9 +226,9 @@ class SqliteStore(Store):
 class _SqliteSnapshot(SnapshotConnection):
     """A read transaction, on a connection and a thread of its own."""
 
-    def __init__(self, connection: Connection, thread: ThreadPoolExecutor) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._thread = thread
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="comptoir-snapshot")
 
     @override
     async def fetch(self, query: Query) -> list[Row]:
@@ -250,3 +246,12 @@ class _SqliteSnapshot(SnapshotConnection):
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except sqlite3.Error as error:
             raise refusal_of(error) from error
+
+    def close(self) -> None:
+        """Close the connection, and stop the statement that may still run after a cancellation."""
+        last = self._thread.submit(bool)
+        # a statement that has not begun does not notice a stop
+        while wait([last], timeout=INTERRUPT_SECONDS).not_done:
+            self._connection.stop()
+        self._connection.close()
+        self._thread.shutdown()
