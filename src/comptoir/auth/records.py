@@ -141,9 +141,10 @@ class ConsoleRole(StrEnum):
     @property
     def rank(self) -> int:
         """The position among the roles, from 0."""
-        return list(ConsoleRole).index(self)
+        return _RANKS[self]
 
 
+_RANKS = {each: number for number, each in enumerate(ConsoleRole)}
 _SCOPES = (Scope.RECORDS_READ, Scope.RECORDS_WRITE, Scope.ADMIN)
 
 

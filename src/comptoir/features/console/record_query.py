@@ -1,7 +1,7 @@
 """Queries for the records of a set: their options, columns, order and place among all pages."""
 
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import msgspec
@@ -195,7 +195,7 @@ def _query_string(texts: dict[str, str]) -> str:
 class TableColumn(msgspec.Struct, frozen=True):
     """A column of a table; `order` is that of its values now: `ascending`, `descending` or blank.
 
-    `sorting` is the value of `$orderby` that sorts by it, or the other way round if the records are
+    `sorting` is the field of an address that sorts by it, or the other way round if the records are
     sorted by it already; blank for a property by which records cannot be sorted.
     """
 
@@ -273,8 +273,10 @@ def default_columns(entity_type: EntityType) -> tuple[str, ...]:
     return (first, *(each.name for each in [*others[: SHOWN_COLUMNS - 1], *stamps]))
 
 
-def columns(entity_type: EntityType, names: Sequence[str], order: str) -> Iterator[TableColumn]:
+@lru_cache
+def columns(entity_type: EntityType, names: tuple[str, ...], order: str) -> tuple[TableColumn, ...]:
     """The columns of a table with these properties, whose records are sorted by `order`."""
+    found = list[TableColumn]()
     first = (order or default_order(entity_type) or entity_type.key).split(",")[0]
     by, _, way = first.strip().partition(" ")
     for name in names:
@@ -286,7 +288,9 @@ def columns(entity_type: EntityType, names: Sequence[str], order: str) -> Iterat
                 sorting = f"{name} desc"
         title = f"{name}: {declared.description}"
         is_number = isinstance(declared.type, Int32 | DecimalNumber)
-        yield TableColumn(name, caption(declared), title, is_number, sorted_by, sorting)
+        sorting = fields_text([("orderby", sorting)])
+        found.append(TableColumn(name, caption(declared), title, is_number, sorted_by, sorting))
+    return tuple(found)
 
 
 def shown_names(entity_type: EntityType, query: RecordQuery) -> tuple[str, ...]:

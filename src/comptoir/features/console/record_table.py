@@ -1,6 +1,5 @@
 """The rows of a table of records in HTML, which a template would write in four times the time."""
 
-import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import cast
@@ -13,10 +12,8 @@ from comptoir.edm.types import EnumText
 from comptoir.features.console.record_form import LONGEST_SHORT, short
 from comptoir.features.console.record_query import NARROWS, TableColumn, condition_of
 from comptoir.features.console.values import BLANK, Values, presented, shown
+from comptoir.features.console.visit import PLAIN
 from comptoir.jsonvalue import Json
-
-_PLAIN = re.compile("[0-9A-Za-z-]+")
-"""Keys that are the same in a URL, as most are."""
 
 _NUMBER = ' class="number"'
 
@@ -35,20 +32,20 @@ def table_rows(
     """
     if not rows:
         return Markup()
-    first, *others = [(entity_type.by_name[each.name], each) for each in columns]
+    first, *others = columns
     keys = [str(row[entity_type.key]) for row in rows]
-    names = [
-        short(shown(first[0], row[first[0].name]).strip() or key)
-        for row, key in zip(rows, keys, strict=True)
-    ]
-    begin = f'"><th scope="row" role="rowheader"{_NUMBER if first[1].is_number else ""}><a href="'
+    begin = f'"><th scope="row" role="rowheader"{_NUMBER if first.is_number else ""}><a href="'
     begin += escape(record_page)
-    quoted = keys if _PLAIN.fullmatch("".join(keys)) else map(_quoted, keys)
+    quoted = keys if PLAIN.fullmatch("".join(keys)) else map(_quoted, keys)
+    names = _names(entity_type.by_name[first.name], [row[first.name] for row in rows], keys)
     heads = [
         f'<tr role="row" id="row-{key}{begin}{key}"><bdi>{name}</bdi></a></th>'
         for key, name in zip(quoted, _escaped(names), strict=True)
     ]
-    cells = [_cells(*each, [row[each[0].name] for row in rows]) for each in others]
+    cells = [
+        _cells(entity_type.by_name[each.name], each, [row[each.name] for row in rows])
+        for each in others
+    ]
     lines = ["".join(line) + "</tr>\n" for line in zip(heads, *cells, strict=True)]
     return Markup("".join(lines))  # noqa: S704 - every value is escaped
 
@@ -58,11 +55,23 @@ def row_id(key: str) -> str:
     return f"row-{_quoted(key)}"
 
 
+def _names(declared: Property, values: Sequence[Json], keys: Sequence[str]) -> Sequence[str]:
+    """What the first cells show: the value of each record, or its key if that is blank."""
+    if _are_texts(declared):
+        texts = cast("Sequence[str]", values)
+        if all(texts) and _are_plain(declared, texts):
+            return texts
+    return [
+        short(shown(declared, value).strip() or key)
+        for value, key in zip(values, keys, strict=True)
+    ]
+
+
 def _cells(declared: Property, column: TableColumn, values: Sequence[Json]) -> list[str]:
     label, number = escape(column.caption), _NUMBER if column.is_number else ""
     begin = f'<td role="cell" data-label="{label}"{number}>'
     button = f'{begin}<button name="{NARROWS}{declared.name}" value="'
-    if declared.type.quoted and not isinstance(declared.type, EnumText):
+    if _are_texts(declared):
         exact = cast("Sequence[str]", values)
         blank = f"{begin}{BLANK}</td>"
         if _are_plain(declared, exact):
@@ -82,6 +91,11 @@ def _cells(declared: Property, column: TableColumn, values: Sequence[Json]) -> l
     ]
 
 
+def _are_texts(declared: Property) -> bool:
+    """Whether people are shown the values as clients receive them."""
+    return declared.type.quoted and not isinstance(declared.type, EnumText)
+
+
 def _are_plain(declared: Property, texts: Sequence[str]) -> bool:
     """Whether each text, unless it is empty, is shown whole and has a condition."""
     joined = "".join(texts)
@@ -97,4 +111,4 @@ def _escaped(texts: Iterable[str]) -> list[str]:
 
 
 def _quoted(key: str) -> str:
-    return key if _PLAIN.fullmatch(key) else quote(key, safe="")
+    return key if PLAIN.fullmatch(key) else quote(key, safe="")

@@ -1,5 +1,6 @@
 """A visit: one request of a logged-in user, with all that a screen needs to answer it."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +24,9 @@ MOST_FIELDS = 1_000
 """The most fields of a form."""
 
 _FORM = "application/x-www-form-urlencoded"
+
+PLAIN = re.compile("[0-9A-Za-z-]+")
+"""Texts that are the same in a URL, as most are."""
 
 
 class FormData:
@@ -69,7 +73,13 @@ async def read_form(request: Request, limit: int = LARGEST_FORM) -> FormData:
 
 def fields_text(pairs: Iterable[tuple[str, str]]) -> str:
     """The fields that are not blank as a query; their names need no encoding."""
-    return "&".join([f"{name}={quote_plus(text)}" for name, text in pairs if text])
+    return "&".join(
+        [
+            f"{name}={text if PLAIN.fullmatch(text) else quote_plus(text)}"
+            for name, text in pairs
+            if text
+        ]
+    )
 
 
 def extended(address: str, query: str) -> str:

@@ -79,7 +79,7 @@ async def browse(visit: Visit) -> Answer:
         if not number
         or any(shown(entity_type.by_name[name], each[name]).strip() for each in values)
     ]
-    shown_columns = list(columns(entity_type, filled, query.orderby))
+    shown_columns = columns(entity_type, tuple(filled), query.orderby)
     unsorted, whole = page_of(query.first(orderby="")), page_of(query.first(filter=""))
     back = query.address()
     record_page = page_url(
@@ -91,10 +91,7 @@ async def browse(visit: Visit) -> Answer:
         "entity_set": entity_set,
         "query": query,
         "errors": errors,
-        "columns": [
-            (each, extended(unsorted, fields_text([("orderby", each.sorting)])))
-            for each in shown_columns
-        ],
+        "columns": [(each, extended(unsorted, each.sorting)) for each in shown_columns],
         "left_out": [caption(entity_type.by_name[each]) for each in names if each not in filled],
         "columns_page": page_url(visit, entity_set, "/columns", query=first),
         "company_id": company_of(visit),
