@@ -61,7 +61,9 @@ def test_the_figures_are_those_since_the_last_sample(
     assert float(refused) > 0
     assert 0 < float(half) <= float(most)
     assert float(failed) == 0
-    assert (waiting, lag) == ("0", "0")
+    # one may be of a job of the service
+    assert int(waiting) <= 1
+    assert lag == "0"
     # time goes to the right, where it is now, and the times of requests have one scale
     drawn = lines(page, "Response time")
     (now_1, p50), (now_2, p95) = drawn["1"][-1], drawn["2"][-1]
