@@ -263,6 +263,9 @@ class Fault:
 
         Raises `Refusal`, of the fault or of the request.
         """
+        refusal = self.refusal(affected)
+        if refusal is not None:
+            raise refusal
         return await affected.perform()
 
     def unavailable(self) -> Refusal:

@@ -39,6 +39,7 @@ from comptoir.plan.target import right_for
 from comptoir.request.headers import Headers
 from comptoir.request.path import READ_METHODS, WRITE_METHODS
 from comptoir.response.response import Pieces, Response, whole_body
+from comptoir.store.store import Reads
 
 _GET = frozenset({"GET"})
 
@@ -189,7 +190,8 @@ class StaleRead(Fault):
         if view is None or (self.reads == "readonly" and intent != "readonly"):
             affected.firing.outcome = NOT_APPLICABLE
             return await affected.perform()
-        async with view.reads() as request.reads:
+        async with view.used:
+            request.reads = Reads(view.statements, view)
             response = await affected.perform()
             response.body = await whole_body(response)
         return response
@@ -478,30 +480,26 @@ def parse_parts(text: str, place: str, others: Sequence[str] = ()) -> tuple[Faul
     """
     if len(text) > _LONGEST_FAULT:
         raise errors.LONG_FAULT(place, place=place, limit=_LONGEST_FAULT)
-    name, *parts = [each.strip() for each in text.split(";")]
-    fault_type = FAULTS.get(name)
-    if fault_type is None:
+    fault, *parts = map(str.strip, text.split(";"))
+    if fault not in FAULTS:
         faults = ", ".join(FAULTS)
-        raise errors.UNKNOWN_FAULT(place, known=FAULTS, name=name, place=place, faults=faults)
-    texts: dict[str, str] = {}
-    rest: dict[str, str] = {}
+        raise errors.UNKNOWN_FAULT(place, known=FAULTS, name=fault, place=place, faults=faults)
+    known, texts = FAULTS[fault].parameters, dict[str, str]()
     for part in parts:
         name, _, value = map(str.strip, part.partition("="))
         if not (name and value):
             form_place = f"a parameter in {place}"
             raise errors.INVALID(place, value=part, place=form_place, wanted=_PARAMETER_FORM)
-        if name in texts or name in rest:
+        if name in texts:
             raise errors.TWICE(place, what=name, place=place)
-        (texts if name in fault_type.parameters else rest)[name] = value
-    fault = fault_type.written(texts, place)
-    for each in rest:
-        if each not in others:
-            raise _unknown_parameter(fault, each, place)
-    return fault, rest
+        if name not in (*known, *others):
+            raise _unknown_parameter(f"{fault} in {place}", name, list(known), place)
+        texts[name] = value
+    rest = {each: texts.pop(each) for each in others if each in texts}
+    return FAULTS[fault].written(texts, place), rest
 
 
-def _unknown_parameter(fault: Fault, name: str, place: str) -> Refusal:
-    known, owner = fault.parameters, f"{fault.name} in {place}"
+def _unknown_parameter(owner: str, name: str, known: Sequence[str], place: str) -> Refusal:
     if name == "times":
         return errors.TIMES_IN_FAULT(place, known=known, owner=owner, name=name)
     if not known:

@@ -14,6 +14,7 @@ from typing import Annotated, TypeVar
 from urllib.parse import unquote
 
 import msgspec
+import re2
 from msgspec import Meta
 
 from comptoir.edm.times import Clock, instant
@@ -164,19 +165,8 @@ class Rule(msgspec.Struct, frozen=True):
 
 def path_matches(pattern: str, path: str) -> bool:
     """Whether a path has the form of a pattern, in which `*` is any text; in linear time."""
-    first, *others = pattern.split("*")
-    if not others:
-        return path == pattern
-    *inner, last = others
-    if not path.startswith(first) or len(path) < len(first) + len(last):
-        return False
-    position, end = len(first), len(path) - len(last)
-    for part in inner:
-        found = path.find(part, position, end)
-        if found < 0:
-            return False
-        position = found + len(part)
-    return path.endswith(last)
+    expression = ".*".join(map(re2.escape, pattern.split("*")))
+    return re2.fullmatch(f"(?s){expression}", path) is not None
 
 
 _fault = partial(parse_fault, place="a preset")
@@ -261,22 +251,16 @@ def fraction(seed: int, rule_id: str, number: int) -> float:
 class RuleState:
     """The rules in force, with all that they need of the requests so far; for one event loop only.
 
-    The header of a request comes first, then a window that has begun; these requests are not
-    counted. Else every rule counts each request that it matches, and the first that is due acts on
+    The header of a request comes first, then a window that has begun; the rules do not count these
+    requests. Else every rule counts each request that it matches, and the first that is due acts on
     it. So a rule does not change which requests the others count.
     """
 
     def __init__(self, rules: Sequence[Rule], clock: Clock) -> None:
         self._clock = clock
         self.firings: deque[Firing] = deque(maxlen=MOST_FIRINGS)
-        self.reset()
-        self._rules = tuple(rules)
-
-    def reset(self) -> None:
-        """Forget everything."""
-        self.set_rules(())
         self._pages: dict[tuple[str, str], SeenPage] = {}
-        self.firings.clear()
+        self.set_rules(rules)
 
     def in_force(self) -> Sequence[Rule]:
         """The rules that have not ended."""
@@ -287,7 +271,7 @@ class RuleState:
         """Replace the rules; all counts start again, and the tokens that were ended are valid."""
         self._rules = tuple(rules)
         self._counts: dict[tuple[str, str], RuleCount] = {}
-        self._keys: dict[tuple[str, str], RuleCount] = {}
+        self._of_headers: dict[tuple[str, str], RuleCount] = {}
         """The counts of headers, apart because a client may send any number of keys."""
         self._lasting: dict[str, ChosenRule] = {}
         """The choices that go on: for each token that was ended, and for all in a window."""
@@ -314,13 +298,12 @@ class RuleState:
         self, asked: Candidate, of_header: Rule | None = None, token: str = ""
     ) -> ChosenRule | None:
         """The rule that acts on a request; `token` is a digest of its token, empty for none."""
-        ended = self._going_on(token, asked)
-        if ended is not None:
-            return ended
-        choice = self._of_header(of_header, asked)
+        choice = self._going_on(token, asked)
+        if choice is None and of_header is not None:
+            choice = self._due([of_header], self._of_headers, asked)
         if choice is None and asked.stage is Stage.REQUEST:
             choice = self._going_on(_WINDOW, asked)
-        choice = choice or self._due(asked)
+        choice = choice or self._due(self._rules, self._counts, asked)
         if choice is not None and token and choice.rule.fault.ends_token:
             _kept(self._lasting, token, choice, MOST_TOKENS)
         return choice
@@ -331,23 +314,21 @@ class RuleState:
             return None
         return found if found.rule.match.company in {"", asked.company} else None
 
-    def _of_header(self, rule: Rule | None, asked: Candidate) -> ChosenRule | None:
-        if rule is None or not rule.matches(asked):
-            return None
-        if rule.times is None:
-            return ChosenRule(rule, 1)
-        count = _counted(self._keys, rule, asked.client)
-        return _acted(rule, count) if _is_due(rule, count) else None
-
-    def _due(self, asked: Candidate) -> ChosenRule | None:
+    def _due(
+        self, rules: Sequence[Rule], counts: dict[tuple[str, str], RuleCount], asked: Candidate
+    ) -> ChosenRule | None:
+        """Count a request for each rule that matches it; the first that is due acts on it."""
         choice, now = None, self._clock()
-        for rule in self._rules:
+        for rule in rules:
             if rule.is_over(now) or not rule.matches(asked):
                 continue
             seconds = rule.fault.window or 0
-            count = _counted(self._counts, rule, "" if seconds else asked.client)
+            key = rule.id, "" if seconds else asked.client
+            count = _kept(counts, key, counts.get(key) or RuleCount(), MOST_COUNTS)
+            count.matched += 1
             if choice is None and _is_due(rule, count):
-                choice = _acted(rule, count, now + seconds if seconds else inf)
+                count.fired += 1
+                choice = ChosenRule(rule, count.matched, now + seconds if seconds else inf)
                 if seconds:
                     self._lasting[_WINDOW] = choice
         return choice
@@ -375,14 +356,6 @@ class RuleState:
         return choice.rule.fault, firing
 
 
-def _counted(counts: dict[tuple[str, str], RuleCount], rule: Rule, client: str) -> RuleCount:
-    """The count of a rule and a client, with one more request."""
-    key = rule.id, client
-    count = _kept(counts, key, counts.get(key) or RuleCount(), MOST_COUNTS)
-    count.matched += 1
-    return count
-
-
 def _is_due(rule: Rule, count: RuleCount) -> bool:
     """Whether a rule acts on the last request that it has counted."""
     if rule.times is not None and count.fired >= rule.times:
@@ -390,11 +363,6 @@ def _is_due(rule: Rule, count: RuleCount) -> bool:
     if count.matched % rule.match.nth:
         return False
     return rule.probability >= 1 or fraction(rule.seed, rule.id, count.matched) < rule.probability
-
-
-def _acted(rule: Rule, count: RuleCount, end: float = inf) -> ChosenRule:
-    count.fired += 1
-    return ChosenRule(rule, count.matched, end)
 
 
 def _kept(held: dict[K, V], key: K, value: V, most: int) -> V:
