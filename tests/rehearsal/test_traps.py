@@ -1,5 +1,7 @@
 """Which traps a client has met, and whether it has recovered from them."""
 
+from time import monotonic
+
 from comptoir.features.rehearsal.entries import TrapLine
 from comptoir.features.rehearsal.faults import parse_fault
 from comptoir.features.rehearsal.traps import MOST_CLIENTS, MOST_OPEN, Trap, TrapTally, TrapTarget
@@ -52,8 +54,8 @@ def test_a_fault_leads_a_client_into_traps(fault: str, traps: str) -> None:
 
 
 def test_the_report_has_a_line_for_each_trap_also_for_those_not_met() -> None:
-    tally = TrapTally()
-    tally.meet(Trap.LOCK, A, 1.0, by_fault=True)
+    tally = TrapTally(monotonic)
+    tally.meet(Trap.LOCK, A, by_fault=True)
     lines = tally.report()[A.client]
     assert [each.trap for each in lines] == list(Trap)
     assert [each.trap for each in lines if each.met] == [Trap.LOCK]
@@ -62,52 +64,52 @@ def test_the_report_has_a_line_for_each_trap_also_for_those_not_met() -> None:
 
 @together("trap", VISIBLE)
 def test_a_client_has_recovered_once_its_request_succeeds(trap: Trap) -> None:
-    tally = TrapTally()
-    tally.meet(trap, A, 1.0, by_fault=True)
-    tally.meet(trap, A, 2.0, by_fault=False)
+    tally = TrapTally(monotonic)
+    tally.meet(trap, A, by_fault=True)
+    tally.meet(trap, A)
     assert line(tally, trap) == counted(trap, 2, 1, 0, "no")
     tally.succeed(TrapTarget(A.client, "GET", A.path))
     tally.succeed(TrapTarget("client:b", A.method, A.path))
     assert line(tally, trap).recovered == "no"
-    tally.ask(A, 3.0)
+    tally.ask(A)
     tally.succeed(A)
     assert line(tally, trap) == counted(trap, 2, 1, 0, "yes")
-    tally.meet(trap, A, 4.0, by_fault=False)
+    tally.meet(trap, A)
     assert line(tally, trap).recovered == "no"
 
 
 @together("trap", sorted(set(Trap) - set(VISIBLE)))
 def test_nobody_sees_whether_a_client_has_recovered_from_others(trap: Trap) -> None:
-    tally = TrapTally()
-    tally.meet(trap, A, 1.0, by_fault=True)
+    tally = TrapTally(monotonic)
+    tally.meet(trap, A, by_fault=True)
     tally.succeed(A)
     assert line(tally, trap) == counted(trap, 1, 1, 0, "unknown")
 
 
 def test_one_request_may_meet_several_traps() -> None:
-    tally = TrapTally()
-    tally.meet(Trap.EXPIRED_TOKEN, A, 1.0, by_fault=True)
-    tally.meet(Trap.STALE_TAG, A, 2.0, by_fault=True)
+    tally = TrapTally(monotonic)
+    tally.meet(Trap.EXPIRED_TOKEN, A, by_fault=True)
+    tally.meet(Trap.STALE_TAG, A, by_fault=True)
     tally.succeed(A)
     assert line(tally, Trap.EXPIRED_TOKEN).recovered == "yes"
     assert line(tally, Trap.STALE_TAG).recovered == "yes"
 
 
 def test_the_oldest_of_too_many_awaited_requests_has_not_recovered() -> None:
-    tally = TrapTally()
-    tally.meet(Trap.LOCK, A, 1.0, by_fault=True)
+    tally = TrapTally(monotonic)
+    tally.meet(Trap.LOCK, A, by_fault=True)
     others = [TrapTarget(A.client, "PATCH", f"/{number}") for number in range(MOST_OPEN)]
     for each in others:
-        tally.meet(Trap.LOCK, each, 1.0, by_fault=True)
+        tally.meet(Trap.LOCK, each, by_fault=True)
     for each in [A, *others]:
         tally.succeed(each)
     assert line(tally, Trap.LOCK) == counted(Trap.LOCK, MOST_OPEN + 1, MOST_OPEN + 1, 0, "no")
 
 
 def test_the_first_of_too_many_clients_is_forgotten() -> None:
-    tally = TrapTally()
+    tally = TrapTally(monotonic)
     for number in range(MOST_CLIENTS + 1):
-        tally.meet(Trap.LOCK, TrapTarget(f"client:{number}", "PATCH", "/"), 1.0, by_fault=False)
+        tally.meet(Trap.LOCK, TrapTarget(f"client:{number}", "PATCH", "/"))
     report = tally.report()
     assert len(report) == MOST_CLIENTS
     assert "client:0" not in report

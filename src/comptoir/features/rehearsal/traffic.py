@@ -36,7 +36,7 @@ class Traffic:
     """The requests of clients, and the traps that they have met; for one event loop only."""
 
     def __init__(self, model: Model, clock: Clock) -> None:
-        self.clock = clock
+        self._clock = clock
         self.redactor = Redactor.of(model)
         self.requests: deque[Sent] = deque(maxlen=MOST_REQUESTS)
         """The last requests that have ended."""
@@ -45,13 +45,13 @@ class Traffic:
     def forget(self) -> None:
         """Forget the requests that have ended, and the traps."""
         self.requests.clear()
-        self.tally = TrapTally()
+        self.tally = TrapTally(self._clock)
 
     def deliver(self, fault: Fault, firing: Firing) -> None:
         """Note a fault that a delivery has met."""
         address = TrapTarget(firing.client, firing.method, firing.path)
         for trap in fault.traps():
-            self.tally.meet(trap, address, self.clock(), by_fault=True)
+            self.tally.meet(trap, address, by_fault=True)
 
     def observe(self, exchange: Exchange, _: Scope) -> Observer:
         """Watch an exchange that begins."""
@@ -68,7 +68,10 @@ class Underway(Observer):
         self.met: list[tuple[Fault, Firing]] = []
         self._traffic = traffic
         self._exchange = exchange
-        self._sent: Sent | None = None
+        self._began = datetime.now(UTC)
+        self._request: Request | None = None
+        self._company = ""
+        self._body: msgspec.Raw | None = None
         self._is_noted = False
 
     @classmethod
@@ -81,35 +84,20 @@ class Underway(Observer):
 
         `company` is the id of the company that the request is about, empty without one.
         """
-        if self._sent is not None:
-            return
-        redactor = self._traffic.redactor
-        self._sent = sent = self._new_sent()
-        sent.company, sent.query = company, redactor.query(request.query)
-        shown = map(redactor.header, request.headers.items())
-        sent.headers = {name: value[:_LONGEST] for name, value in shown}
-        self._traffic.tally.ask(self._address, self._traffic.clock())
-        request.read_body = partial(self._read, request.read_body, sent)
-
-    def _new_sent(self) -> Sent:
-        exchange = self._exchange
-        return Sent(
-            at=instant(datetime.now(UTC)),
-            request=exchange.id,
-            client=exchange.subject,
-            method=exchange.method[:20],
-            path=exchange.path[:_LONGEST],
-        )
+        if self._request is None:
+            self._request, self._company = request, company
+            self._traffic.tally.ask(self._address)
+            request.read_body = partial(self._read, request.read_body)
 
     @property
     def _address(self) -> TrapTarget:
         return TrapTarget(self._exchange.subject, self._exchange.method, self._exchange.path)
 
-    async def _read(self, read_body: Callable[[], Awaitable[bytes]], sent: Sent) -> bytes:
+    async def _read(self, read_body: Callable[[], Awaitable[bytes]]) -> bytes:
         body = await read_body()
         if len(body) <= MOST_BODY_BYTES:
             shown = self._traffic.redactor.sent(body).text
-            sent.body = None if shown is None else msgspec.Raw(shown)
+            self._body = None if shown is None else msgspec.Raw(shown)
         return body
 
     @override
@@ -121,7 +109,7 @@ class Underway(Observer):
         if not isinstance(response.body, bytes):
             response.body = self._watched(response.body)
         elif _NEXT_LINK in response.body:
-            self._meet(Trap.PAGE_LIMIT)
+            self._traffic.tally.meet(Trap.PAGE_LIMIT, self._address)
 
     @override
     def end(self) -> None:
@@ -129,34 +117,44 @@ class Underway(Observer):
 
     def _note(self, status: int) -> None:
         """Note the end of the exchange, unless that is done."""
-        exchange, tally = self._exchange, self._traffic.tally
-        if self._is_noted or (self._sent is None and not exchange.refused):
+        exchange, tally, address = self._exchange, self._traffic.tally, self._address
+        if self._is_noted or (self._request is None and not exchange.refused):
             return
         self._is_noted = True
-        sent = self._sent or self._new_sent()
-        sent.status, sent.fault = status, exchange.fault
-        self._traffic.requests.append(sent)
+        self._traffic.requests.append(self._sent(status))
         faults = [fault for fault, firing in self.met if firing.outcome != NOT_APPLICABLE]
         by_fault = {trap: fault.wait_seconds for fault in faults for trap in fault.traps()}
-        address = self._address
         if status < 400 and not exchange.refused and not by_fault:
             tally.succeed(address)
             # who the client is was not known when its token was refused
             tally.succeed(msgspec.structs.replace(address, client=""))
         for trap, wait in by_fault.items():
-            self._meet(trap, by_fault=True, wait=wait)
+            tally.meet(trap, address, by_fault=True, wait=wait)
         for refused in exchange.refused:
             known = OF_SIGNS.get(refused.group) or OF_SIGNS.get(refused.code)
             if known is not None and known not in by_fault:
-                self._meet(known, wait=refused.wait)
+                tally.meet(known, address, wait=refused.wait)
 
-    def _meet(self, trap: Trap, *, by_fault: bool = False, wait: float = 0.0) -> None:
-        now = self._traffic.clock()
-        self._traffic.tally.meet(trap, self._address, now, by_fault=by_fault, wait=wait)
+    def _sent(self, status: int) -> Sent:
+        exchange, request, redactor = self._exchange, self._request, self._traffic.redactor
+        headers = () if request is None else map(redactor.header, request.headers.items())
+        return Sent(
+            at=instant(self._began),
+            request=exchange.id,
+            client=exchange.subject,
+            method=exchange.method[:20],
+            path=exchange.path[:_LONGEST],
+            company=self._company,
+            query="" if request is None else redactor.query(request.query),
+            headers={name: value[:_LONGEST] for name, value in headers},
+            body=self._body,
+            status=status,
+            fault=exchange.fault,
+        )
 
     async def _watched(self, body: Pieces) -> Pieces:
         async with aclosing(body):
             async for piece in body:
                 if _NEXT_LINK in piece:
-                    self._meet(Trap.PAGE_LIMIT)
+                    self._traffic.tally.meet(Trap.PAGE_LIMIT, self._address)
                 yield piece

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
+from comptoir.edm.times import Clock
 from comptoir.errors import table
 from comptoir.features.rehearsal.entries import TrapLine
 
@@ -121,13 +122,14 @@ class _Party:
 
 
 class TrapTally:
-    """Counts the traps that clients meet; for use in one event loop only. Times are in seconds."""
+    """Counts the traps that clients meet, by a clock; for use in one event loop only."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._parties: dict[str, _Party] = {}
 
     def meet(
-        self, trap: Trap, address: TrapTarget, now: float, *, by_fault: bool, wait: float = 0.0
+        self, trap: Trap, address: TrapTarget, *, by_fault: bool = False, wait: float = 0.0
     ) -> None:
         """Count a trap; `wait` is the seconds in `Retry-After`."""
         party = self._parties.setdefault(address.client, _Party())
@@ -137,16 +139,16 @@ class TrapTally:
         line.met += 1
         line.by_fault += by_fault
         if trap.is_visible:
-            party.open.setdefault(address, {})[trap] = now + wait
+            party.open.setdefault(address, {})[trap] = self._clock() + wait
         if len(party.open) > MOST_OPEN:
             party.lost.update(party.open.pop(next(iter(party.open))))
 
-    def ask(self, address: TrapTarget, now: float) -> None:
+    def ask(self, address: TrapTarget) -> None:
         """Note that a request has arrived, before anything else is known about it."""
         party = self._parties.get(address.client)
         if party is not None:
             for trap, due in party.open.get(address, {}).items():
-                party.lines[trap].too_early += now < due
+                party.lines[trap].too_early += self._clock() < due
 
     def succeed(self, address: TrapTarget) -> None:
         """Note that a request has got the answer that it asks for."""
