@@ -16,20 +16,8 @@ from support.service import Service
 Rule = dict[str, object]
 
 
-class Firing(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class Firing(entries.Firing, forbid_unknown_fields=True):
     """An entry of the log of faults."""
-
-    number: int
-    at: str
-    rule: str
-    fault: str
-    count: int
-    client: str
-    request: str
-    method: str
-    path: str
-    company: str
-    outcome: str
 
 
 class _Log(msgspec.Struct):

@@ -23,17 +23,14 @@ from comptoir.features.rehearsal.entries import Firing
 from comptoir.features.rehearsal.fault import Candidate, Fault, Stage
 from comptoir.features.rehearsal.faults import parse_fault
 
-MOST_COUNTS = 20_000
-"""The most pairs of a rule and a client that are counted; the least recent starts again."""
+MOST_KEPT = 20_000
+"""The most counts of a rule and a client, of lists, and of tokens that a fault has ended.
+
+The least recent of more of them is forgotten: it starts again, or is accepted again.
+"""
 
 MOST_FIRINGS = 1_000
 """The most entries of the log of faults; the oldest is forgotten."""
-
-MOST_TOKENS = 1_000
-"""The most tokens that a fault has ended; the one that was ended first is accepted again."""
-
-MOST_LISTS = 1_000
-"""The most lists whose pages are counted; the one that was read least recently starts again."""
 
 MOST_DAYS = 366
 """The most days by which a clock can be ahead."""
@@ -292,7 +289,7 @@ class RuleState:
             seen = SeenPage(1, query)
         elif query != seen.query:
             seen = SeenPage(seen.number + 1, query, seen.query)
-        return _kept(self._pages, (client, path), seen, MOST_LISTS)
+        return _kept(self._pages, (client, path), seen)
 
     def choose(
         self, asked: Candidate, of_header: Rule | None = None, token: str = ""
@@ -305,7 +302,7 @@ class RuleState:
             choice = self._going_on(_WINDOW, asked)
         choice = choice or self._due(self._rules, self._counts, asked)
         if choice is not None and token and choice.rule.fault.ends_token:
-            _kept(self._lasting, token, choice, MOST_TOKENS)
+            _kept(self._lasting, token, choice)
         return choice
 
     def _going_on(self, key: str, asked: Candidate) -> ChosenRule | None:
@@ -324,7 +321,7 @@ class RuleState:
                 continue
             seconds = rule.fault.window or 0
             key = rule.id, "" if seconds else asked.client
-            count = _kept(counts, key, counts.get(key) or RuleCount(), MOST_COUNTS)
+            count = _kept(counts, key, counts.get(key) or RuleCount())
             count.matched += 1
             if choice is None and _is_due(rule, count):
                 count.fired += 1
@@ -365,10 +362,10 @@ def _is_due(rule: Rule, count: RuleCount) -> bool:
     return rule.probability >= 1 or fraction(rule.seed, rule.id, count.matched) < rule.probability
 
 
-def _kept(held: dict[K, V], key: K, value: V, most: int) -> V:
+def _kept(held: dict[K, V], key: K, value: V) -> V:
     """A value, kept as the most recent one; the least recent of too many is forgotten."""
     held.pop(key, None)
     held[key] = value
-    if len(held) > most:
+    if len(held) > MOST_KEPT:
         del held[next(iter(held))]
     return value
