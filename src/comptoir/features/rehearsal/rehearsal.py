@@ -52,6 +52,7 @@ from comptoir.features.rehearsal.rules import Rule, RuleState, SeenPage, Shifted
 from comptoir.features.rehearsal.traffic import Traffic, Underway
 from comptoir.http.exchange import Exchange, Observe, read_body
 from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice
+from comptoir.http.redaction import Redactor
 from comptoir.outgoing import DeliveryFault
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.request.headers import combined
@@ -88,7 +89,7 @@ class Rehearsal(Feature):
         self.settings = settings
         self.clock = self.monotonic = ShiftedClock()
         self.delivery_faults = self
-        self.traffic = Traffic(model, self.clock)
+        self.traffic = Traffic(Redactor.of(model), self.clock)
         self._state = RuleState(self._first_rules(), self.clock)
         self._mark: Sequence[baselines.CompanyMark] = ()
         self._changing = asyncio.Lock()
@@ -522,7 +523,7 @@ class _Call(NamedTuple):
         return {"value": [each for each in entries if self.principal.reaches(each.company)]}
 
     async def report(self) -> object:
-        report = self.rehearsal.traffic.tally.report()
+        report = self.rehearsal.traffic.report()
         return {"value": [{"client": each, "traps": report[each]} for each in report]}
 
     async def mark(self) -> None:

@@ -93,7 +93,7 @@ async def end(visit: Visit) -> Answer:
 
 async def report(visit: Visit) -> Answer:
     """The traps that each client has met, and how it went on."""
-    found = visit.backend.feature(Rehearsal).traffic.tally.report()
+    found = visit.backend.feature(Rehearsal).traffic.report()
     return TemplatePage("fault_report.html", "Report of the rehearsal", {"report": found})
 
 
