@@ -2,10 +2,9 @@
 
 from time import monotonic
 
-from comptoir.features.rehearsal.entries import TrapLine
+from comptoir.features.rehearsal.entries import Trap, TrapLine
 from comptoir.features.rehearsal.faults import parse_fault
 from comptoir.features.rehearsal.traffic import MOST_CLIENTS, MOST_OPEN, Traffic, TrapTarget
-from comptoir.features.rehearsal.traps import Trap
 from comptoir.http.redaction import Redactor
 from support.together import together
 

@@ -14,8 +14,7 @@ from comptoir.cli.options import checked, option_or_variable, settings_options
 from comptoir.config import Settings
 from comptoir.errors.messages import quoted, suggestion
 from comptoir.features.rehearsal import errors as problems
-from comptoir.features.rehearsal.entries import TrapLine
-from comptoir.features.rehearsal.traps import Trap
+from comptoir.features.rehearsal.entries import Trap, TrapLine
 
 CONTROL_TOKEN_LIVES = timedelta(days=1)
 """Longer than a run of tests."""

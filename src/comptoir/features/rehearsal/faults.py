@@ -14,7 +14,7 @@ from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Text
 from comptoir.errors.refusal import Refusal
 from comptoir.features.rehearsal import errors
-from comptoir.features.rehearsal.entries import APPLIED, NOT_APPLICABLE
+from comptoir.features.rehearsal.entries import APPLIED, NOT_APPLICABLE, Trap
 from comptoir.features.rehearsal.fault import (
     HEADER,
     AffectedRequest,
@@ -31,7 +31,6 @@ from comptoir.features.rehearsal.fault import (
     word,
 )
 from comptoir.features.rehearsal.pinned_reads import StaleReads
-from comptoir.features.rehearsal.traps import Trap
 from comptoir.http.compression import IDENTITY
 from comptoir.http.exchange import ConnectionCutError
 from comptoir.outgoing import DeliveryFault, DeliveryMode
@@ -173,7 +172,7 @@ class StaleRead(Fault):
     methods = READ_METHODS
     remembers = True
     lag: int | None = parameter(
-        "The most changes by which reads lag.", 1, 1, 1_000_000, never_with="seconds"
+        "The most changes by which reads lag.", 1, 1, 1_000_000, only_with=("seconds", None)
     )
     seconds: float | None = parameter("The longest time by which reads lag.", None, 0.001, 60)
     reads: str = word("All reads, or those with `Data-Access-Intent: ReadOnly`.", "all", "readonly")

@@ -60,7 +60,7 @@ async def show_new(visit: Visit) -> Answer:
     usual += [
         (f"parameter-{each}", str(parameter.default))
         for each, parameter in FAULTS[name].parameters.items()
-        if parameter.default is not None and not (parameter.only_with or parameter.never_with)
+        if parameter.default is not None and parameter.only_with is None
     ]
     return _page(visit, Form(FormData(usual)), FAULTS[name])
 

@@ -12,9 +12,8 @@ from typing_extensions import override
 
 from comptoir.edm.times import Clock, instant
 from comptoir.errors import table
-from comptoir.features.rehearsal.entries import NOT_APPLICABLE, Firing, Sent, TrapLine
+from comptoir.features.rehearsal.entries import NOT_APPLICABLE, Firing, Sent, Trap, TrapLine
 from comptoir.features.rehearsal.fault import Fault
-from comptoir.features.rehearsal.traps import Trap
 from comptoir.http.exchange import Exchange, Observer
 from comptoir.http.redaction import Redactor
 from comptoir.response.response import Pieces, Response
