@@ -102,7 +102,7 @@ class Match(msgspec.Struct, frozen=True, omit_defaults=True, rename={"entity_set
             and self.company in {"", asked.company}
             and (
                 not self.path
-                or any(path_matches(self.path, each) for each in (asked.path, asked.address))
+                or any(path_matches(self.path, each) for each in {asked.path, asked.address})
             )
         )
 

@@ -46,11 +46,9 @@ OF_SIGNS: Mapping[str, Trap] = {
     "LINK_GONE": Trap.EXPIRED_LINK,
     "LOCKED": Trap.LOCK,
     "ALTERNATIVES": Trap.REFUSED_OR,
-    "TOO_LONG": Trap.REFUSED_VALUE,
-    "NO_OPTION": Trap.REFUSED_VALUE,
-    "WRONG_TYPE": Trap.REFUSED_VALUE,
-    "NULL_VALUE": Trap.REFUSED_VALUE,
-    "NO_VALUE": Trap.REFUSED_VALUE,
+    **dict.fromkeys(
+        ("TOO_LONG", "NO_OPTION", "WRONG_TYPE", "NULL_VALUE", "NO_VALUE"), Trap.REFUSED_VALUE
+    ),
 }
 """The trap that a refusal shows, by its group, else by the code of its error."""
 
