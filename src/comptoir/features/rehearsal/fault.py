@@ -171,8 +171,9 @@ class Fault:
     The first paragraph of its docstring is what the reference says a client meets.
     `methods` are those of the requests on which it can act; empty for all. With `needs_set`, these
     address an entity set. One with `ends_token` also acts on all later requests with the same
-    token, and one that `remembers` depends on what was done before. Every request meets one with a
-    `window` for these seconds, once it has begun.
+    token, and one that `remembers` depends on what was done before. Each leads a client into its
+    `trap`, and into one of `traps_with` if it has that parameter. Every request meets a fault with
+    a `window` for these seconds, once it has begun.
     """
 
     name: ClassVar[str]
@@ -184,6 +185,7 @@ class Fault:
     ends_token: ClassVar[bool] = False
     remembers: ClassVar[bool] = False
     trap: ClassVar[Trap | None] = None
+    traps_with: ClassVar[Sequence[tuple[str, Trap]]] = ()
     window: int | None = None
     retry_after: RetryAfter = None
 
@@ -231,7 +233,8 @@ class Fault:
 
     def traps(self) -> Sequence[Trap]:
         """The traps into which the fault leads a client."""
-        return () if self.trap is None else (self.trap,)
+        found = [trap for written, trap in self.traps_with if written in self.text]
+        return found if self.trap is None else [self.trap, *found]
 
     def check(self, sets: Sequence[EntitySet], place: str) -> None:
         """Raise `Refusal` (400) if the fault, which is at `place`, can act on none of the sets."""

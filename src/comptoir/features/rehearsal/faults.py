@@ -57,6 +57,11 @@ class Throttle(Fault):
 class Away(Fault):
     """503 or 502: the service is away."""
 
+    traps_with = (
+        ("kind=html", Trap.GATEWAY_PAGE),
+        ("kind=502", Trap.GATEWAY_PAGE),
+        ("window=", Trap.UPDATE_WINDOW),
+    )
     kind: str = word(
         "503 with a JSON body, 503 with the gateway's HTML page, or 502.", "json", "html", "502"
     )
@@ -64,11 +69,6 @@ class Away(Fault):
     window: int | None = parameter(
         "The seconds for which every request of every client gets this answer.", None, 1, 86_400
     )
-
-    @override
-    def traps(self) -> Sequence[Trap]:
-        met = [Trap.GATEWAY_PAGE] if self.kind != "json" else []
-        return [*met, Trap.UPDATE_WINDOW] if self.window else met
 
     @override
     async def act(self, affected: AffectedRequest) -> Response:
@@ -110,14 +110,10 @@ class Slow(Fault):
 class Timeout(Fault):
     """The request times out, before or after its commit."""
 
+    traps_with = (("status=504", Trap.GATEWAY_PAGE), ("phase=after", Trap.LOST_ANSWER))
     status: str = word("The status.", "408", "504")
     phase: str = word("Whether a write is committed.", "before", "after")
     seconds: float = parameter("The time until the answer.", 0, 0.0, 600)
-
-    @override
-    def traps(self) -> Sequence[Trap]:
-        met = [Trap.GATEWAY_PAGE] if self.status == "504" else []
-        return [*met, Trap.LOST_ANSWER] if self.phase == "after" else met
 
     @override
     async def act(self, affected: AffectedRequest) -> Response:
@@ -382,6 +378,7 @@ class Hook(Fault):
     """Notifications of a subscription come otherwise than expected."""
 
     stage = Stage.DELIVERY
+    traps_with = (("mode=duplicate", Trap.REPEATED_NOTIFICATION),)
     mode: str = word(
         "They come twice, in the opposite order, later, or not at all; the subscription is "
         "deleted; or a single `collection` replaces them.",
@@ -390,10 +387,6 @@ class Hook(Fault):
     seconds: float | None = parameter(
         "The delay, by the clock of the profile.", 60, 0.001, 86_400, only_with=("mode", "delay")
     )
-
-    @override
-    def traps(self) -> Sequence[Trap]:
-        return (Trap.REPEATED_NOTIFICATION,) if self.mode == DeliveryMode.DUPLICATE else ()
 
     @override
     def delivery(self, note: Callable[[], None]) -> DeliveryFault:
@@ -423,16 +416,13 @@ _EMPTY_ERROR = b'{"error":{"code":"Unknown","message":""}}'
 class Body(Fault):
     """The body of the answer is not the expected JSON."""
 
+    traps_with = (("kind=xml", Trap.GATEWAY_PAGE),)
     kind: str = word(
         "Truncated JSON, an error in XML, or 500 with an empty message.",
         "truncated",
         "xml",
         "empty",
     )
-
-    @override
-    def traps(self) -> Sequence[Trap]:
-        return (Trap.GATEWAY_PAGE,) if self.kind == "xml" else ()
 
     @override
     async def act(self, affected: AffectedRequest) -> Response:
