@@ -317,7 +317,8 @@ class Scribe:
         """A response; not `is_certain`: the service may not have written its body as it is."""
         content, refusal = answered.content, answered.refusal
         is_whole = answered.length == len(content)
-        if asked.is_private or not _is_json(answered):
+        is_json = dict(answered.headers).get(b"content-type", b"").startswith(_JSON)
+        if asked.is_private or not is_json:
             shown = Shown(None)
         elif is_certain:
             shown = Shown(self._redactor.written(content.decode("utf-8", "ignore")))
@@ -352,12 +353,6 @@ def _cut(shown: Shown, length: int, limit: int) -> KeptBody:
     text = shown.text.encode()
     is_cut = len(text) > limit or length > limit
     return KeptBody(length, text[:limit].decode("utf-8", "ignore"), is_cut)
-
-
-def _is_json(answered: Answered) -> bool:
-    return any(
-        name == b"content-type" and value.startswith(_JSON) for name, value in answered.headers
-    )
 
 
 def _number(text: bytes) -> int:
