@@ -11,7 +11,7 @@ from comptoir.features.rehearsal.documents import parse_header, parse_rule, pars
 from comptoir.features.rehearsal.fault import Candidate, Stage
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.rules import (
-    MOST_COUNTS,
+    MOST_KEPT,
     PRESETS,
     Rule,
     RuleState,
@@ -216,11 +216,11 @@ def test_the_header_comes_before_rules_and_is_not_counted() -> None:
 def test_counts_are_bounded_and_keys_do_not_displace_those_of_rules() -> None:
     once = chooser('{"fault": "vanish", "times": 1}')
     assert hits(once, 1) == [1]
-    for number in range(MOST_COUNTS + 1):
+    for number in range(MOST_KEPT + 1):
         once.choose(asked(), parse_header(f"throttle; times=1; key=k{number}"))
     assert hits(once, 1) == []
     assert once.choose(asked(), parse_header("throttle; times=1; key=k0")) is not None
-    last = parse_header(f"throttle; times=1; key=k{MOST_COUNTS}")
+    last = parse_header(f"throttle; times=1; key=k{MOST_KEPT}")
     assert once.choose(asked(), last) is None
 
 
@@ -228,7 +228,7 @@ def test_the_least_recent_key_is_forgotten() -> None:
     none = chooser()
     first = parse_header("throttle; times=1; key=k0")
     assert none.choose(asked(), first) is not None
-    for number in range(1, MOST_COUNTS):
+    for number in range(1, MOST_KEPT):
         none.choose(asked(), parse_header(f"throttle; times=1; key=k{number}"))
     assert none.choose(asked(), first) is None
     none.choose(asked(), parse_header("throttle; times=1; key=one-more"))

@@ -10,19 +10,11 @@ import pytest
 from comptoir.auth.tokens import Scope
 from support.companies import Company
 from support.databases import ON_SQLITE
-from support.rehearsal import Rehearsal, control_of
+from support.rehearsal import APPLIED, Rehearsal, code, control_of
 from support.service import Service, StartService
 from support.together import together
 
-APPLIED = "comptoir-fault-applied"
-
-
 pytestmark = ON_SQLITE  # a fault acts before or after the service reads and writes
-
-
-def code(response: httpx.Response) -> str:
-    found: str = response.json()["error"]["code"]
-    return found
 
 
 def test_a_service_without_faults_has_no_control_endpoint(start_service: StartService) -> None:

@@ -2,20 +2,11 @@
 
 from collections.abc import Callable
 
-import httpx
-
 from comptoir.auth.tokens import Scope
 from support.companies import Company
-from support.rehearsal import Rehearsal
+from support.rehearsal import APPLIED, Rehearsal, code
 from support.roles import tokens_of_roles
 from support.service import Service
-
-APPLIED = "comptoir-fault-applied"
-
-
-def code(response: httpx.Response) -> str:
-    found: str = response.json()["error"]["code"]
-    return found
 
 
 def test_a_job_changes_a_record_that_was_read(company: Company, rehearsal: Rehearsal) -> None:

@@ -1,8 +1,11 @@
 """Which traps a client has met, and whether it has recovered from them."""
 
-from comptoir.features.rehearsal.entries import TrapLine
+from time import monotonic
+
+from comptoir.features.rehearsal.entries import Trap, TrapLine
 from comptoir.features.rehearsal.faults import parse_fault
-from comptoir.features.rehearsal.traps import MOST_CLIENTS, MOST_OPEN, Trap, TrapTally, TrapTarget
+from comptoir.features.rehearsal.traffic import MOST_CLIENTS, MOST_OPEN, Traffic, TrapTarget
+from comptoir.http.redaction import Redactor
 from support.together import together
 
 A = TrapTarget("client:a", "PATCH", "/api/companies(1)/contactsExt(2)")
@@ -11,8 +14,8 @@ A = TrapTarget("client:a", "PATCH", "/api/companies(1)/contactsExt(2)")
 VISIBLE = [each for each in Trap if each.is_visible]
 
 
-def line(tally: TrapTally, trap: Trap) -> TrapLine:
-    (found,) = [each for each in tally.report()[A.client] if each.trap == trap]
+def line(traffic: Traffic, trap: Trap) -> TrapLine:
+    (found,) = [each for each in traffic.report()[A.client] if each.trap == trap]
     return found
 
 
@@ -52,62 +55,62 @@ def test_a_fault_leads_a_client_into_traps(fault: str, traps: str) -> None:
 
 
 def test_the_report_has_a_line_for_each_trap_also_for_those_not_met() -> None:
-    tally = TrapTally()
-    tally.meet(Trap.LOCK, A, 1.0, by_fault=True)
-    lines = tally.report()[A.client]
+    traffic = Traffic(Redactor(()), monotonic)
+    traffic.meet(Trap.LOCK, A, by_fault=True)
+    lines = traffic.report()[A.client]
     assert [each.trap for each in lines] == list(Trap)
     assert [each.trap for each in lines if each.met] == [Trap.LOCK]
-    assert line(tally, Trap.STALE_TAG) == counted(Trap.STALE_TAG, 0, 0, 0, None)
+    assert line(traffic, Trap.STALE_TAG) == counted(Trap.STALE_TAG, 0, 0, 0, None)
 
 
 @together("trap", VISIBLE)
 def test_a_client_has_recovered_once_its_request_succeeds(trap: Trap) -> None:
-    tally = TrapTally()
-    tally.meet(trap, A, 1.0, by_fault=True)
-    tally.meet(trap, A, 2.0, by_fault=False)
-    assert line(tally, trap) == counted(trap, 2, 1, 0, "no")
-    tally.succeed(TrapTarget(A.client, "GET", A.path))
-    tally.succeed(TrapTarget("client:b", A.method, A.path))
-    assert line(tally, trap).recovered == "no"
-    tally.ask(A, 3.0)
-    tally.succeed(A)
-    assert line(tally, trap) == counted(trap, 2, 1, 0, "yes")
-    tally.meet(trap, A, 4.0, by_fault=False)
-    assert line(tally, trap).recovered == "no"
+    traffic = Traffic(Redactor(()), monotonic)
+    traffic.meet(trap, A, by_fault=True)
+    traffic.meet(trap, A)
+    assert line(traffic, trap) == counted(trap, 2, 1, 0, "no")
+    traffic.succeed(TrapTarget(A.client, "GET", A.path))
+    traffic.succeed(TrapTarget("client:b", A.method, A.path))
+    assert line(traffic, trap).recovered == "no"
+    traffic.ask(A)
+    traffic.succeed(A)
+    assert line(traffic, trap) == counted(trap, 2, 1, 0, "yes")
+    traffic.meet(trap, A)
+    assert line(traffic, trap).recovered == "no"
 
 
 @together("trap", sorted(set(Trap) - set(VISIBLE)))
 def test_nobody_sees_whether_a_client_has_recovered_from_others(trap: Trap) -> None:
-    tally = TrapTally()
-    tally.meet(trap, A, 1.0, by_fault=True)
-    tally.succeed(A)
-    assert line(tally, trap) == counted(trap, 1, 1, 0, "unknown")
+    traffic = Traffic(Redactor(()), monotonic)
+    traffic.meet(trap, A, by_fault=True)
+    traffic.succeed(A)
+    assert line(traffic, trap) == counted(trap, 1, 1, 0, "unknown")
 
 
 def test_one_request_may_meet_several_traps() -> None:
-    tally = TrapTally()
-    tally.meet(Trap.EXPIRED_TOKEN, A, 1.0, by_fault=True)
-    tally.meet(Trap.STALE_TAG, A, 2.0, by_fault=True)
-    tally.succeed(A)
-    assert line(tally, Trap.EXPIRED_TOKEN).recovered == "yes"
-    assert line(tally, Trap.STALE_TAG).recovered == "yes"
+    traffic = Traffic(Redactor(()), monotonic)
+    traffic.meet(Trap.EXPIRED_TOKEN, A, by_fault=True)
+    traffic.meet(Trap.STALE_TAG, A, by_fault=True)
+    traffic.succeed(A)
+    assert line(traffic, Trap.EXPIRED_TOKEN).recovered == "yes"
+    assert line(traffic, Trap.STALE_TAG).recovered == "yes"
 
 
 def test_the_oldest_of_too_many_awaited_requests_has_not_recovered() -> None:
-    tally = TrapTally()
-    tally.meet(Trap.LOCK, A, 1.0, by_fault=True)
+    traffic = Traffic(Redactor(()), monotonic)
+    traffic.meet(Trap.LOCK, A, by_fault=True)
     others = [TrapTarget(A.client, "PATCH", f"/{number}") for number in range(MOST_OPEN)]
     for each in others:
-        tally.meet(Trap.LOCK, each, 1.0, by_fault=True)
+        traffic.meet(Trap.LOCK, each, by_fault=True)
     for each in [A, *others]:
-        tally.succeed(each)
-    assert line(tally, Trap.LOCK) == counted(Trap.LOCK, MOST_OPEN + 1, MOST_OPEN + 1, 0, "no")
+        traffic.succeed(each)
+    assert line(traffic, Trap.LOCK) == counted(Trap.LOCK, MOST_OPEN + 1, MOST_OPEN + 1, 0, "no")
 
 
 def test_the_first_of_too_many_clients_is_forgotten() -> None:
-    tally = TrapTally()
+    traffic = Traffic(Redactor(()), monotonic)
     for number in range(MOST_CLIENTS + 1):
-        tally.meet(Trap.LOCK, TrapTarget(f"client:{number}", "PATCH", "/"), 1.0, by_fault=False)
-    report = tally.report()
+        traffic.meet(Trap.LOCK, TrapTarget(f"client:{number}", "PATCH", "/"))
+    report = traffic.report()
     assert len(report) == MOST_CLIENTS
     assert "client:0" not in report

@@ -13,23 +13,14 @@ from support.client import Client
 from support.server import Server
 from support.service import Service
 
+APPLIED = "comptoir-fault-applied"
+"""The header of a response with the id of the rule that has acted."""
+
 Rule = dict[str, object]
 
 
-class Firing(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class Firing(entries.Firing, forbid_unknown_fields=True):
     """An entry of the log of faults."""
-
-    number: int
-    at: str
-    rule: str
-    fault: str
-    count: int
-    client: str
-    request: str
-    method: str
-    path: str
-    company: str
-    outcome: str
 
 
 class _Log(msgspec.Struct):
@@ -97,6 +88,12 @@ def control_of(
     """The control endpoint of a service, for a token of all companies or of some."""
     token = service.tokens.issue([Scope.FAULTS], companies, subject)
     return Rehearsal(Client(service, f"{service.origin.root}/faults", token))
+
+
+def code(response: httpx.Response) -> str:
+    """The code of the error in a response."""
+    found: str = response.json()["error"]["code"]
+    return found
 
 
 @contextmanager

@@ -65,6 +65,12 @@ class _Editor:
         self.form.read("address", self._check_address)
         headers = self.form.read("headers", self._headers)
         body = self.form.read("body", self._body)
+        cut = [*exchanges.cut_fields(self._found)]
+        for name in ("address", "headers", "body"):
+            # a masked secret, and a part that is as it was kept, cut
+            text = _typed(self.form.text(name))
+            if MASK in text or (name in cut and text == self._kept[name].strip()):
+                self.form.refuse(name, errors.NOT_COMPLETE(mask=MASK))
         if headers is None or body is None or self.form.errors:
             return None
         return self._draft(record.Message(headers, record.KeptBody(len(body), body)))
@@ -74,42 +80,32 @@ class _Editor:
         method = self.form.text("method")
         return replace(self._found, method=method, path=path, query=query, request=request)
 
-    def _check_address(self, text: str) -> None:
-        self._check_complete("address", text)
+    def _check_address(self, _: str) -> None:
         draft = self._draft(self._found.request)
         if exchanges.why_not_replayable(draft, self._visit.backend.routes):
             raise errors.OTHER_PATH(base=self._settings.base_path)
         UrlLimits(self._settings).check(len(draft.path), draft.query)
 
     def _headers(self, text: str) -> Sequence[tuple[str, str]]:
-        self._check_complete("headers", text)
         if len(text) > self._settings.header_bytes:
             raise rows.LARGE_HEAD(limit=self._settings.header_bytes)
         headers: list[tuple[str, str]] = []
         for number, line in enumerate(_typed(text).split("\n"), 1):
+            if not line.strip(" \t"):
+                continue
             found = _HEADER.fullmatch(line.strip(" \t"))
-            if found is None and line.strip(" \t"):
+            if found is None:
                 raise errors.HEADER_LINE(line=number, text=line)
-            if found is not None and found[1].lower() in exchanges.OWN_HEADERS:
+            if found[1].lower() in exchanges.OWN_HEADERS:
                 raise errors.OWN_HEADER(name=found[1])
-            if found is not None:
-                headers.append((found[1], found[2]))
+            headers.append((found[1], found[2]))
         return headers
 
     def _body(self, text: str) -> str:
-        self._check_complete("body", text)
         body, limit = _typed(text), self._settings.body_bytes
         if len(body.encode()) > limit:
             raise rows.LARGE_BODY(limit=limit)
         return body
-
-    def _check_complete(self, name: str, text: str) -> None:
-        """Raise `Refusal` for a masked secret, and for a part that is as it was kept, cut."""
-        is_cut = (
-            name in exchanges.cut_fields(self._found) and _typed(text) == self._kept[name].strip()
-        )
-        if is_cut or MASK in text:
-            raise errors.NOT_COMPLETE(mask=MASK)
 
 
 def _typed(text: str) -> str:

@@ -59,8 +59,8 @@ class Switch(msgspec.Struct, frozen=True):
 class Inspector:
     """Keeps the last exchanges of a service; one for each of its processes.
 
-    `is_on` says whether exchanges are captured. What is switched in one process, others notice
-    within `LOOK_SECONDS`, because they share a folder.
+    What is switched in one process, others notice within `LOOK_SECONDS`, because they share a
+    folder.
     """
 
     def __init__(
@@ -80,13 +80,11 @@ class Inspector:
         self._reader = SegmentReader(folder)
         self._ended: deque[tuple[Capture, int]] = deque()
         self._ended_bytes = 0
-        self._limit = 0
-        self.is_on = False
         self.requests = own.inspect_requests
         """The number of its last exchanges that each process keeps."""
         self.skipped = 0
         """The number of exchanges that were not captured because they came too fast."""
-        self._apply()
+        self._level = self.switch.level
 
     @property
     def switch(self) -> Switch:
@@ -103,16 +101,17 @@ class Inspector:
         new = self._switch_file.with_suffix(f".{os.getpid()}")
         new.write_bytes(msgspec.json.encode(Switch(level, until)))
         new.rename(self._switch_file)
-        self._apply()
+        self._level = level
 
     def observe(self, exchange: Exchange, scope: Scope) -> Capture | None:
         """Capture an exchange that begins, unless it is a probe, or too many wait already."""
-        if not self.is_on or scope["path"] in _PROBES:
+        if self._level is Level.OFF or scope["path"] in _PROBES:
             return None
         if len(self._ended) >= self.requests or self._ended_bytes > self._most_bytes:
             self.skipped += 1
             return None
-        return Capture(exchange, scope["raw_path"], scope["headers"], self._limit, self._keep)
+        limit = self._body_bytes if self._level is Level.BODIES else 0
+        return Capture(exchange, scope["raw_path"], scope["headers"], limit, self._keep)
 
     def _keep(self, capture: Capture) -> None:
         """Keep an exchange that has ended, of which a record is written soon."""
@@ -151,13 +150,8 @@ class Inspector:
 
     async def look(self) -> None:
         """Notice what another process has switched, and write some records."""
-        self._apply()
+        self._level = self.switch.level
         self._write()
-
-    def _apply(self) -> None:
-        level = self.switch.level
-        self.is_on = level is not Level.OFF
-        self._limit = self._body_bytes if level is Level.BODIES else 0
 
 
 class Inspecting(Feature):

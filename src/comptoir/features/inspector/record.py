@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Seque
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -44,9 +43,7 @@ class Answered:
             response.body = self._passing(response.body)
 
     def _add(self, piece: bytes) -> None:
-        missing = self.limit - len(self.content)
-        if missing > 0:
-            self.content += piece if len(piece) <= missing else piece[:missing]
+        self.content += piece[: max(0, self.limit - len(self.content))]
         self.length += len(piece)
 
     async def _passing(self, pieces: Pieces) -> AsyncGenerator[bytes, None]:
@@ -54,13 +51,6 @@ class Answered:
             async for piece in pieces:
                 self._add(piece)
                 yield piece
-
-
-class CapturedPart(NamedTuple):
-    """A request of a batch, and its response."""
-
-    part: Part
-    answered: Answered
 
 
 @dataclass(slots=True, eq=False)
@@ -84,7 +74,7 @@ class Capture(Observer):
     denial: OAuthRefusal | None = None
     unread: Callable[[], Awaitable[bytes]] | None = None
     is_batch: bool = False
-    parts: list[CapturedPart] = field(default_factory=list)
+    parts: list[tuple[Part, Answered]] = field(default_factory=list)
 
     @override
     def note_request(self, request: Request) -> None:
@@ -132,15 +122,14 @@ class Capture(Observer):
             async for reply in replies:
                 members: Sequence[Reply] = (reply,) if isinstance(reply, Reply) else reply.replies
                 for part, member in zip(parts[len(self.parts) :], members, strict=False):
-                    self.parts.append(CapturedPart(part, Answered(member.response, limit)))
+                    self.parts.append((part, Answered(member.response, limit)))
                 yield reply
 
     @property
     def size(self) -> int:
         """About the bytes of the bodies that are noted."""
-        found = [self.answered, *(each.answered for each in self.parts)]
-        sent = [self.body or b"", *(each.part.body for each in self.parts)]
-        return sum(map(len, sent)) + sum(len(each.content) for each in found if each)
+        size = len(self.body or b"") + (len(self.answered.content) if self.answered else 0)
+        return size + sum(len(part.body) + len(each.content) for part, each in self.parts)
 
 
 _JSON = b"application/json"
@@ -276,7 +265,7 @@ class Scribe:
             error = f"{denial.error.error} ({denial.error.number})"
         elif refusal is not None:
             denial = refusal.denial
-        parts = [self._part(each) for each in capture.parts]
+        parts = [self._part(*each) for each in capture.parts]
         answers = [answer, *(each.response for each in parts)]
         return ExchangeRecord(
             id=ended.id,
@@ -305,18 +294,17 @@ class Scribe:
         """The response to a request without its secrets."""
         return self._answer(answered, self._asked(path, query, body or None), is_certain=True)
 
-    def _part(self, captured: CapturedPart) -> PartRecord:
-        part = captured.part
+    def _part(self, part: Part, answered: Answered) -> PartRecord:
         address = part.address
         asked = self._asked(address.path, address.query, part.body or None)
         start = "" if address.reference is None else f"${address.reference}"
-        body = _cut(asked.sent, len(part.body), captured.answered.limit)
+        body = _cut(asked.sent, len(part.body), answered.limit)
         return PartRecord(
             name=part.place if part.id is None else part.id,
             method=part.method[:20],
             url=f"{start}{asked.path}{asked.query and '?'}{asked.query}",
             request=Message(self._headers(part.headers.items()), body),
-            response=self._answer(captured.answered, asked, is_certain=True),
+            response=self._answer(answered, asked, is_certain=True),
         )
 
     def _asked(self, path: str, query: str, body: bytes | None) -> _Asked:
@@ -329,7 +317,8 @@ class Scribe:
         """A response; not `is_certain`: the service may not have written its body as it is."""
         content, refusal = answered.content, answered.refusal
         is_whole = answered.length == len(content)
-        if asked.is_private or not _is_json(answered):
+        is_json = dict(answered.headers).get(b"content-type", b"").startswith(_JSON)
+        if asked.is_private or not is_json:
             shown = Shown(None)
         elif is_certain:
             shown = Shown(self._redactor.written(content.decode("utf-8", "ignore")))
@@ -364,12 +353,6 @@ def _cut(shown: Shown, length: int, limit: int) -> KeptBody:
     text = shown.text.encode()
     is_cut = len(text) > limit or length > limit
     return KeptBody(length, text[:limit].decode("utf-8", "ignore"), is_cut)
-
-
-def _is_json(answered: Answered) -> bool:
-    return any(
-        name == b"content-type" and value.startswith(_JSON) for name, value in answered.headers
-    )
 
 
 def _number(text: bytes) -> int:

@@ -4,8 +4,10 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from io import FileIO
 from itertools import chain
 from pathlib import Path
 from threading import Lock
@@ -37,36 +39,34 @@ class SegmentWriter:
         self._requests = requests
         self._size = size
         self._number = -1
-        self._descriptor: int | None = None
-        self._records = self._bytes = 0
+        self._file: FileIO | None = None
+        self._records = 0
 
     def append(self, record: ExchangeRecord) -> None:
         """Append a record, which is kept if it fits into a segment; raises `OSError`."""
         line = _encode(record) + b"\n"
-        descriptor, is_full = self._descriptor, self._records >= self._requests
-        if descriptor is None or is_full or self._bytes + len(line) > self._size:
-            descriptor = self._rotated()
+        file, is_full = self._file, self._records >= self._requests
+        if file is None or is_full or file.tell() + len(line) > self._size:
+            file = self._rotated()
         self._records += 1
-        self._bytes += len(line)
-        if os.write(descriptor, line) < len(line):
+        if file.write(line) < len(line):
             # the disk is full; readers ignore what follows a line without an end
             self._records = self._requests
 
     def close(self) -> None:
         """Close the segment."""
-        if self._descriptor is not None:
-            descriptor, self._descriptor = self._descriptor, None
-            os.close(descriptor)
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
-    def _rotated(self) -> int:
-        """The descriptor of the next segment."""
+    def _rotated(self) -> FileIO:
+        """The next segment."""
         self.close()
         self._number += 1
         self._path(self._number - 2).unlink(missing_ok=True)
-        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
-        self._records = self._bytes = 0
-        self._descriptor = os.open(self._path(self._number), flags, 0o600)
-        return self._descriptor
+        self._records = 0
+        self._file = FileIO(self._path(self._number), "x", opener=partial(os.open, mode=0o600))
+        return self._file
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{os.getpid()}-{number}{_SUFFIX}"
@@ -76,6 +76,7 @@ class _Line(NamedTuple):
     """The head of a record, and where its line begins and ends in a segment."""
 
     head: Head
+    path: Path
     start: int
     end: int
 
@@ -92,28 +93,21 @@ class SegmentReader:
     def newest(self, most: int, wanted: Callable[[Head], bool]) -> Sequence[Head]:
         """The newest heads that are wanted, the latest one first."""
         with self._lock:
-            self._refresh()
-            read = chain.from_iterable(self._segments.values())
-            found = [each.head for each in read if wanted(each.head)]
+            found = [each.head for each in self._lines() if wanted(each.head)]
         return sorted(found, key=lambda each: each.at, reverse=True)[:most]
 
     def find(self, exchange_id: str) -> ExchangeRecord | None:
         """The record of an exchange; None if it is not kept any more."""
-        with self._lock:
-            self._refresh()
-            found = [
-                (path, each.start)
-                for path, lines in self._segments.items()
-                for each in lines
-                if each.head.id == exchange_id
-            ]
-        for path, start in found:
-            with suppress(FileNotFoundError), path.open("rb") as file:
-                file.seek(start)
-                return _RECORD.decode(file.readline())
+        with self._lock, suppress(FileNotFoundError):
+            for each in self._lines():
+                if each.head.id == exchange_id:
+                    with each.path.open("rb") as file:
+                        file.seek(each.start)
+                        return _RECORD.decode(file.readline())
         return None
 
-    def _refresh(self) -> None:
+    def _lines(self) -> Iterable[_Line]:
+        """The lines of all segments, after what was added is read."""
         paths = set(self._folder.glob(f"*{_SUFFIX}"))
         for path in self._segments.keys() - paths:
             del self._segments[path]
@@ -126,7 +120,10 @@ class SegmentReader:
                     if not line.endswith(b"\n"):
                         # another process is writing it
                         break
-                    lines.append(_Line(_HEAD.decode(line), start, start := start + len(line)))
+                    end = start + len(line)
+                    lines.append(_Line(_HEAD.decode(line), path, start, end))
+                    start = end
+        return chain.from_iterable(self._segments.values())
 
 
 @contextmanager

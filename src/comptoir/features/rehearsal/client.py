@@ -14,8 +14,7 @@ from comptoir.cli.options import checked, option_or_variable, settings_options
 from comptoir.config import Settings
 from comptoir.errors.messages import quoted, suggestion
 from comptoir.features.rehearsal import errors as problems
-from comptoir.features.rehearsal.entries import TrapLine
-from comptoir.features.rehearsal.traps import Trap
+from comptoir.features.rehearsal.entries import Trap, TrapLine
 
 CONTROL_TOKEN_LIVES = timedelta(days=1)
 """Longer than a run of tests."""
@@ -98,19 +97,16 @@ def merged(lines: Iterable[TrapLine]) -> Report:
     """The sum of the lines of several clients or tests."""
     report: dict[str, TrapLine] = {}
     for line in lines:
-        known = report.get(line.trap)
-        report[line.trap] = line if known is None else _both(known, line)
+        known = report.setdefault(line.trap, line)
+        if known is not line:
+            report[line.trap] = msgspec.structs.replace(
+                known,
+                met=known.met + line.met,
+                by_fault=known.by_fault + line.by_fault,
+                too_early=known.too_early + line.too_early,
+                recovered=min(known.recovered, line.recovered, key=_WORST.index),
+            )
     return report
-
-
-def _both(one: TrapLine, other: TrapLine) -> TrapLine:
-    return msgspec.structs.replace(
-        one,
-        met=one.met + other.met,
-        by_fault=one.by_fault + other.by_fault,
-        too_early=one.too_early + other.too_early,
-        recovered=min(one.recovered, other.recovered, key=_WORST.index),
-    )
 
 
 def report_lines(report: Report) -> Iterator[str]:

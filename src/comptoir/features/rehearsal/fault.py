@@ -20,9 +20,8 @@ from comptoir.auth.roles import Principal
 from comptoir.edm.model import Company, EntitySet
 from comptoir.errors.refusal import Refusal
 from comptoir.features.rehearsal import errors
-from comptoir.features.rehearsal.entries import Firing
+from comptoir.features.rehearsal.entries import Firing, Trap
 from comptoir.features.rehearsal.pinned_reads import StaleReads
-from comptoir.features.rehearsal.traps import Trap
 from comptoir.http.exchange import Exchange
 from comptoir.outgoing import DeliveryFault
 from comptoir.plan.target import Target
@@ -112,8 +111,7 @@ class FaultParameter(msgspec.Struct, frozen=True):
     """A parameter of a fault: one of `words`, a number from `low` to `high`, or a name.
 
     A number may have a fraction if `low` is a `float`. Without a `default`, a fault may omit it.
-    `only_with` is an earlier parameter and the value that it needs, and `never_with` the parameter
-    that excludes it.
+    `only_with` is another parameter and the value that it needs, None for one that excludes it.
     """
 
     meaning: str
@@ -121,8 +119,7 @@ class FaultParameter(msgspec.Struct, frozen=True):
     low: float | None = None
     high: float = 0
     words: tuple[str, ...] = ()
-    only_with: tuple[str, str] | None = None
-    never_with: str = ""
+    only_with: tuple[str, str | None] | None = None
 
     def value(self, name: str, text: str, place: str) -> FaultValue:
         """The value in a text; raises `Refusal` (400)."""
@@ -155,11 +152,10 @@ def parameter(
     high: float = 0,
     *,
     words: tuple[str, ...] = (),
-    only_with: tuple[str, str] | None = None,
-    never_with: str = "",
+    only_with: tuple[str, str | None] | None = None,
 ) -> V:
     """A field of a fault for a parameter; None is not written."""
-    form = FaultParameter(meaning, default, low, high, words, only_with, never_with)
+    form = FaultParameter(meaning, default, low, high, words, only_with)
     return field(default=default, metadata={_PARAMETER: form})
 
 
@@ -175,8 +171,9 @@ class Fault:
     The first paragraph of its docstring is what the reference says a client meets.
     `methods` are those of the requests on which it can act; empty for all. With `needs_set`, these
     address an entity set. One with `ends_token` also acts on all later requests with the same
-    token, and one that `remembers` depends on what was done before. Every request meets one with a
-    `window` for these seconds, once it has begun.
+    token, and one that `remembers` depends on what was done before. Each leads a client into its
+    `trap`, and into one of `traps_with` if it has that parameter. Every request meets a fault with
+    a `window` for these seconds, once it has begun.
     """
 
     name: ClassVar[str]
@@ -188,6 +185,7 @@ class Fault:
     ends_token: ClassVar[bool] = False
     remembers: ClassVar[bool] = False
     trap: ClassVar[Trap | None] = None
+    traps_with: ClassVar[Sequence[tuple[str, Trap]]] = ()
     window: int | None = None
     retry_after: RetryAfter = None
 
@@ -205,23 +203,19 @@ class Fault:
     def written(cls, texts: Mapping[str, str], place: str) -> Self:
         """The fault with the values in texts, else the defaults; raises `Refusal` (400)."""
         given = {name: cls.parameters[name].value(name, texts[name], place) for name in texts}
-        values: dict[str, FaultValue] = {}
+        values = {name: given.get(name, form.default) for name, form in cls.parameters.items()}
         for name, form in cls.parameters.items():
-            is_excluded = form.never_with in given
-            if is_excluded and name in given:
-                other = form.never_with
+            if form.only_with is None or values[form.only_with[0]] == form.only_with[1]:
+                continue
+            other, needed = form.only_with
+            values[name] = None
+            if name in given and needed is None:
                 raise errors.EXCLUDED(place, one=name, other=other, place=place)
-            if form.only_with is not None:
-                other, needed = form.only_with
-                is_excluded = values.get(other) != needed
-                if is_excluded and name in given:
-                    wanted = f"{other}={needed}"
-                    raise errors.WITHOUT_EFFECT(place, name=name, place=place, needed=wanted)
-            value = given.get(name, None if is_excluded else form.default)
-            if value is not None:
-                values[name] = value
+            if name in given:
+                wanted = f"{other}={needed}"
+                raise errors.WITHOUT_EFFECT(place, name=name, place=place, needed=wanted)
         make: Callable[..., Self] = cls
-        return make(**{name.replace("-", "_"): values.get(name) for name in cls.parameters})
+        return make(**{name.replace("-", "_"): value for name, value in values.items()})
 
     @property
     def text(self) -> str:
@@ -239,7 +233,8 @@ class Fault:
 
     def traps(self) -> Sequence[Trap]:
         """The traps into which the fault leads a client."""
-        return () if self.trap is None else (self.trap,)
+        found = [trap for written, trap in self.traps_with if written in self.text]
+        return found if self.trap is None else [self.trap, *found]
 
     def check(self, sets: Sequence[EntitySet], place: str) -> None:
         """Raise `Refusal` (400) if the fault, which is at `place`, can act on none of the sets."""
@@ -263,6 +258,9 @@ class Fault:
 
         Raises `Refusal`, of the fault or of the request.
         """
+        refusal = self.refusal(affected)
+        if refusal is not None:
+            raise refusal
         return await affected.perform()
 
     def unavailable(self) -> Refusal:

@@ -14,7 +14,7 @@ from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Text
 from comptoir.errors.refusal import Refusal
 from comptoir.features.rehearsal import errors
-from comptoir.features.rehearsal.entries import APPLIED, NOT_APPLICABLE
+from comptoir.features.rehearsal.entries import APPLIED, NOT_APPLICABLE, Trap
 from comptoir.features.rehearsal.fault import (
     HEADER,
     AffectedRequest,
@@ -31,7 +31,6 @@ from comptoir.features.rehearsal.fault import (
     word,
 )
 from comptoir.features.rehearsal.pinned_reads import StaleReads
-from comptoir.features.rehearsal.traps import Trap
 from comptoir.http.compression import IDENTITY
 from comptoir.http.exchange import ConnectionCutError
 from comptoir.outgoing import DeliveryFault, DeliveryMode
@@ -39,6 +38,7 @@ from comptoir.plan.target import right_for
 from comptoir.request.headers import Headers
 from comptoir.request.path import READ_METHODS, WRITE_METHODS
 from comptoir.response.response import Pieces, Response, whole_body
+from comptoir.store.store import Reads
 
 _GET = frozenset({"GET"})
 
@@ -57,6 +57,11 @@ class Throttle(Fault):
 class Away(Fault):
     """503 or 502: the service is away."""
 
+    traps_with = (
+        ("kind=html", Trap.GATEWAY_PAGE),
+        ("kind=502", Trap.GATEWAY_PAGE),
+        ("window=", Trap.UPDATE_WINDOW),
+    )
     kind: str = word(
         "503 with a JSON body, 503 with the gateway's HTML page, or 502.", "json", "html", "502"
     )
@@ -64,11 +69,6 @@ class Away(Fault):
     window: int | None = parameter(
         "The seconds for which every request of every client gets this answer.", None, 1, 86_400
     )
-
-    @override
-    def traps(self) -> Sequence[Trap]:
-        met = [Trap.GATEWAY_PAGE] if self.kind != "json" else []
-        return [*met, Trap.UPDATE_WINDOW] if self.window else met
 
     @override
     async def act(self, affected: AffectedRequest) -> Response:
@@ -110,14 +110,10 @@ class Slow(Fault):
 class Timeout(Fault):
     """The request times out, before or after its commit."""
 
+    traps_with = (("status=504", Trap.GATEWAY_PAGE), ("phase=after", Trap.LOST_ANSWER))
     status: str = word("The status.", "408", "504")
     phase: str = word("Whether a write is committed.", "before", "after")
     seconds: float = parameter("The time until the answer.", 0, 0.0, 600)
-
-    @override
-    def traps(self) -> Sequence[Trap]:
-        met = [Trap.GATEWAY_PAGE] if self.status == "504" else []
-        return [*met, Trap.LOST_ANSWER] if self.phase == "after" else met
 
     @override
     async def act(self, affected: AffectedRequest) -> Response:
@@ -172,7 +168,7 @@ class StaleRead(Fault):
     methods = READ_METHODS
     remembers = True
     lag: int | None = parameter(
-        "The most changes by which reads lag.", 1, 1, 1_000_000, never_with="seconds"
+        "The most changes by which reads lag.", 1, 1, 1_000_000, only_with=("seconds", None)
     )
     seconds: float | None = parameter("The longest time by which reads lag.", None, 0.001, 60)
     reads: str = word("All reads, or those with `Data-Access-Intent: ReadOnly`.", "all", "readonly")
@@ -189,7 +185,8 @@ class StaleRead(Fault):
         if view is None or (self.reads == "readonly" and intent != "readonly"):
             affected.firing.outcome = NOT_APPLICABLE
             return await affected.perform()
-        async with view.reads() as request.reads:
+        async with view.used:
+            request.reads = Reads(view.statements, view)
             response = await affected.perform()
             response.body = await whole_body(response)
         return response
@@ -381,6 +378,7 @@ class Hook(Fault):
     """Notifications of a subscription come otherwise than expected."""
 
     stage = Stage.DELIVERY
+    traps_with = (("mode=duplicate", Trap.REPEATED_NOTIFICATION),)
     mode: str = word(
         "They come twice, in the opposite order, later, or not at all; the subscription is "
         "deleted; or a single `collection` replaces them.",
@@ -389,10 +387,6 @@ class Hook(Fault):
     seconds: float | None = parameter(
         "The delay, by the clock of the profile.", 60, 0.001, 86_400, only_with=("mode", "delay")
     )
-
-    @override
-    def traps(self) -> Sequence[Trap]:
-        return (Trap.REPEATED_NOTIFICATION,) if self.mode == DeliveryMode.DUPLICATE else ()
 
     @override
     def delivery(self, note: Callable[[], None]) -> DeliveryFault:
@@ -422,16 +416,13 @@ _EMPTY_ERROR = b'{"error":{"code":"Unknown","message":""}}'
 class Body(Fault):
     """The body of the answer is not the expected JSON."""
 
+    traps_with = (("kind=xml", Trap.GATEWAY_PAGE),)
     kind: str = word(
         "Truncated JSON, an error in XML, or 500 with an empty message.",
         "truncated",
         "xml",
         "empty",
     )
-
-    @override
-    def traps(self) -> Sequence[Trap]:
-        return (Trap.GATEWAY_PAGE,) if self.kind == "xml" else ()
 
     @override
     async def act(self, affected: AffectedRequest) -> Response:
@@ -478,30 +469,26 @@ def parse_parts(text: str, place: str, others: Sequence[str] = ()) -> tuple[Faul
     """
     if len(text) > _LONGEST_FAULT:
         raise errors.LONG_FAULT(place, place=place, limit=_LONGEST_FAULT)
-    name, *parts = [each.strip() for each in text.split(";")]
-    fault_type = FAULTS.get(name)
-    if fault_type is None:
+    fault, *parts = map(str.strip, text.split(";"))
+    if fault not in FAULTS:
         faults = ", ".join(FAULTS)
-        raise errors.UNKNOWN_FAULT(place, known=FAULTS, name=name, place=place, faults=faults)
-    texts: dict[str, str] = {}
-    rest: dict[str, str] = {}
+        raise errors.UNKNOWN_FAULT(place, known=FAULTS, name=fault, place=place, faults=faults)
+    known, texts = FAULTS[fault].parameters, dict[str, str]()
     for part in parts:
         name, _, value = map(str.strip, part.partition("="))
         if not (name and value):
             form_place = f"a parameter in {place}"
             raise errors.INVALID(place, value=part, place=form_place, wanted=_PARAMETER_FORM)
-        if name in texts or name in rest:
+        if name in texts:
             raise errors.TWICE(place, what=name, place=place)
-        (texts if name in fault_type.parameters else rest)[name] = value
-    fault = fault_type.written(texts, place)
-    for each in rest:
-        if each not in others:
-            raise _unknown_parameter(fault, each, place)
-    return fault, rest
+        if name not in (*known, *others):
+            raise _unknown_parameter(f"{fault} in {place}", name, list(known), place)
+        texts[name] = value
+    rest = {each: texts.pop(each) for each in others if each in texts}
+    return FAULTS[fault].written(texts, place), rest
 
 
-def _unknown_parameter(fault: Fault, name: str, place: str) -> Refusal:
-    known, owner = fault.parameters, f"{fault.name} in {place}"
+def _unknown_parameter(owner: str, name: str, known: Sequence[str], place: str) -> Refusal:
     if name == "times":
         return errors.TIMES_IN_FAULT(place, known=known, owner=owner, name=name)
     if not known:

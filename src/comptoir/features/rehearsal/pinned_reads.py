@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 
 from typing_extensions import override
@@ -16,25 +15,24 @@ from comptoir.sql.statements import Statements
 from comptoir.store.store import (
     WHILE_CONNECTED,
     Reader,
-    Reads,
     Slices,
     SliceScheduler,
     SnapshotConnection,
     Store,
 )
 
-MOST_SECONDS = 60.0
-"""The longest time for which a view exists: the database keeps all that has changed since then."""
-
 LOOK_SECONDS = 5.0
-"""Seconds between two looks for views that have existed as long as they may."""
+"""Seconds between two looks for views that have existed too long."""
+
+OLD_SECONDS = 60.0 - LOOK_SECONDS
+"""The age at which a look closes a view: the database keeps all that has changed since then."""
 
 
 @dataclass(slots=True, eq=False)
 class PinnedView(Reader):
     """The records after the change with a `number` of a company, `at` a time.
 
-    It is for use in one event loop only, by one request after another.
+    It is for use in one event loop only, by the request that holds the lock `used`.
     """
 
     number: int
@@ -44,24 +42,11 @@ class PinnedView(Reader):
     closing: AsyncExitStack
     opened_at: float = field(default_factory=time.monotonic)
     scheduler: SliceScheduler = field(default_factory=SliceScheduler)
-    _used: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _running: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    @asynccontextmanager
-    async def reads(self) -> AsyncIterator[Reads]:
-        """The reads of the view; it remains open during the block."""
-        async with self._used:
-            yield Reads(self.statements, self)
-
-    async def close(self) -> None:
-        """Close the view as soon as nobody uses it."""
-        async with self._used:
-            await self.closing.aclose()
+    used: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @override
     async def lookup(self, query: Query) -> list[Row]:
-        async with self._running:
-            return await self.connection.fetch(query)
+        return await self.connection.fetch(query)
 
     @override
     async def rows(self, query: Query) -> list[Row]:
@@ -94,16 +79,13 @@ class StaleReads:
         Raises `Refusal` (503) if the database is unreachable.
         """
         async with self._lock:
-            held = self._held.get(company.id)
-            if held is not None and seconds is not None:
-                is_late = self._clock() - held.at >= seconds
-            else:
-                is_late = held is None or await self._store.position(company) - held.number >= lag
-            if not is_late:
+            held, number = self._held.get(company.id), await self._store.position(company)
+            if held is not None and (
+                number - held.number < lag if seconds is None else self._clock() - held.at < seconds
+            ):
                 return
             await self._drop(company.id)
-            number, at = await self._store.position(company), self._clock()
-            closing, statements = AsyncExitStack(), self._store.statements
+            at, closing, statements = self._clock(), AsyncExitStack(), self._store.statements
             connection = await closing.enter_async_context(self._store.snapshot())
             self._held[company.id] = PinnedView(number, at, statements, connection, closing)
 
@@ -115,18 +97,15 @@ class StaleReads:
         return None
 
     async def close(self, most_seconds: float = 0) -> None:
-        """Close all views, or those that have existed as long as this."""
+        """Close the views that have existed as long as this, as soon as no request uses them."""
         opened_at = time.monotonic() - most_seconds
         async with self._lock:
             for company_id, view in list(self._held.items()):
                 if view.opened_at <= opened_at:
                     await self._drop(company_id)
 
-    async def look(self) -> None:
-        """Close the views that would exist too long at the next look."""
-        await self.close(MOST_SECONDS - LOOK_SECONDS)
-
     async def _drop(self, company_id: str) -> None:
         held = self._held.pop(company_id, None)
         if held is not None:
-            await held.close()
+            async with held.used:
+                await held.closing.aclose()

@@ -47,11 +47,12 @@ from comptoir.features.rehearsal.fault import (
     Stage,
     has_changes,
 )
-from comptoir.features.rehearsal.pinned_reads import LOOK_SECONDS, StaleReads
+from comptoir.features.rehearsal.pinned_reads import LOOK_SECONDS, OLD_SECONDS, StaleReads
 from comptoir.features.rehearsal.rules import Rule, RuleState, SeenPage, ShiftedClock
 from comptoir.features.rehearsal.traffic import Traffic, Underway
 from comptoir.http.exchange import Exchange, Observe, read_body
 from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice
+from comptoir.http.redaction import Redactor
 from comptoir.outgoing import DeliveryFault
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.request.headers import combined
@@ -88,10 +89,8 @@ class Rehearsal(Feature):
         self.settings = settings
         self.clock = self.monotonic = ShiftedClock()
         self.delivery_faults = self
-        self.traffic = Traffic(model, self.clock)
+        self.traffic = Traffic(Redactor.of(model), self.clock)
         self._state = RuleState(self._first_rules(), self.clock)
-        self.firings = self._state.firings
-        """The log of faults."""
         self._mark: Sequence[baselines.CompanyMark] = ()
         self._changing = asyncio.Lock()
         self.resets = 0
@@ -143,7 +142,42 @@ class Rehearsal(Feature):
 
     @override
     def routes(self, operator: Authenticator) -> Sequence[Route]:
-        return ControlEndpoint(self, operator).routes()
+        def route(
+            path: str,
+            act: Callable[[_Call], Awaitable[object]],
+            *methods: str,
+            of_all: bool = False,
+            status: int = 200,
+        ) -> Route:
+            async def respond(request: PageRequest) -> PageResponse:
+                exchange: Exchange = request.scope["exchange"]
+                authorization = request.headers.get("authorization")
+                sent = None if authorization is None else authorization.encode("latin-1")
+                principal = await operator.authenticate(sent)
+                exchange.subject = principal.subject
+                require(principal, Scope.FAULTS)
+                call = _Call(self, request, exchange, principal)
+                if of_all:
+                    call.check_all()
+                content = await act(call)
+                if content is None:
+                    return PageResponse(status_code=204)
+                encoded = msgspec.json.encode(content)
+                return PageResponse(encoded, status, media_type="application/json")
+
+            return Route(f"/faults{path}", respond, methods=list(methods))
+
+        return [
+            route("", _Call.rules, "GET", "PUT", "DELETE"),
+            route("/rules", _Call.add, "POST", status=201),
+            route("/rules/{id}", _Call.remove, "DELETE"),
+            route("/log", _Call.log, "GET"),
+            route("/requests", _Call.requests, "GET"),
+            route("/report", _Call.report, "GET", of_all=True),
+            route("/mark", _Call.mark, "POST", of_all=True),
+            route("/reset", _Call.reset, "POST", of_all=True),
+            route("/clock", _Call.clock, "POST", of_all=True),
+        ]
 
     @override
     def notices(self) -> Sequence[Notice]:
@@ -156,7 +190,7 @@ class Rehearsal(Feature):
 
     @override
     def jobs(self) -> Iterable[Job]:
-        return [every(LOOK_SECONDS, self._views.look)]
+        return [every(LOOK_SECONDS, partial(self._views.close, OLD_SECONDS))]
 
     @override
     def observers(self) -> Sequence[Observe]:
@@ -166,6 +200,11 @@ class Rehearsal(Feature):
     def rules(self) -> Sequence[Rule]:
         """The rules in force, in the order in which they are compared with a request."""
         return self._state.in_force()
+
+    @property
+    def firings(self) -> Sequence[Firing]:
+        """The log of faults."""
+        return self._state.firings
 
     async def replace(self, rules: Sequence[Rule], actor: Actor) -> None:
         """Replace the rules; all counts start again, and the tokens that were ended are valid.
@@ -233,7 +272,7 @@ class Rehearsal(Feature):
         for each in self._kernel.features:
             await each.reset()
         self._mark = await baselines.restore(self._kernel.store, self.model, self._mark, _RESET)
-        self._state.reset()
+        self._state = RuleState((), self.clock)
         if self.clock.shift:
             self.clock.shift = 0.0
             self.clock_moved.set()
@@ -260,11 +299,10 @@ class Rehearsal(Feature):
 
     @override
     async def failing(self, batch: Request, exchange: Exchange) -> tuple[int, Refusal] | None:
-        asked = self._candidate(batch, None, Stage.BATCH)
-        chosen = self._chosen(asked, exchange, self._of_header(batch))
-        if chosen is None:
+        met = self._chosen(batch, exchange, None, Stage.BATCH)
+        if met is None:
             return None
-        fault, firing = chosen
+        fault, firing = met
         number, refusal = fault.failing()
         return number, _marked(refusal, firing)
 
@@ -306,55 +344,47 @@ class Rehearsal(Feature):
         perform: Callable[[], Awaitable[Response]],
     ) -> AffectedRequest | None:
         """The fault that a request meets, which is noted; raises `Refusal` for a wrong header."""
-        of_header, page = self._of_header(request), SeenPage(0)
+        page = SeenPage(0)
         if target is not None and target.resource is Resource.COLLECTION:
             page = self._state.page(request.principal.subject, request.path, request.query)
-        number = page.number if request.method == "GET" else 0
-        asked = self._candidate(request, target, Stage.REQUEST, number)
-        token = sha256(exchange.authorization).hexdigest()
-        chosen = self._chosen(asked, exchange, of_header, token)
-        if chosen is None:
+        met = self._chosen(request, exchange, target, Stage.REQUEST, page.number)
+        if met is None:
             return None
         service, views, previous = self._kernel.service, self._views, page.previous
-        return AffectedRequest(
-            *chosen, perform, exchange, request, target, service, views, previous
-        )
+        return AffectedRequest(*met, perform, exchange, request, target, service, views, previous)
 
     def _chosen(
-        self, asked: Candidate, exchange: Exchange, of_header: Rule | None, token: str = ""
+        self,
+        request: Request,
+        exchange: Exchange,
+        target: Target | None,
+        stage: Stage,
+        page: int = 0,
     ) -> tuple[Fault, Firing] | None:
-        """The fault that a request meets, and its entry of the log."""
-        met = self._state.meet(asked, exchange.id, of_header, token)
-        if met is not None:
-            exchange.fault = f"{exchange.fault} {met[1].rule}".lstrip()
-            Underway.of(exchange).met.append(met)
-        return met
-
-    def _of_header(self, request: Request) -> Rule | None:
-        """The rule of a request's own header; raises `Refusal` for a wrong one."""
-        sent = request.headers.get(HEADER.lower().encode())
-        if sent is None:
-            return None
-        rule = parse_header(sent.decode("latin-1"))
-        rule.fault.check_header(request.principal)
-        rule.fault.check(self.model.sets, HEADER)
-        return rule
-
-    def _candidate(
-        self, request: Request, target: Target | None, stage: Stage, page: int = 0
-    ) -> Candidate:
+        """The fault that a request or a batch meets, and its entry of the log."""
+        sent, of_header = request.headers.get(HEADER.lower().encode()), None
+        if sent is not None:
+            of_header = parse_header(sent.decode("latin-1"))
+            of_header.fault.check_header(request.principal)
+            of_header.fault.check(self.model.sets, HEADER)
         is_record = target is not None and target.resource is Resource.RECORD and not target.steps
-        return Candidate(
+        asked = Candidate(
             request.method,
             self.settings.base_path + unquote(request.path),
             "" if target is None else target.entity_set.name,
             request.principal.subject,
             stage,
-            page,
+            page if request.method == "GET" else 0,
             target is not None and is_record and has_changes(target.entity_set),
             unquote(urlsplit(request.root.address(request.path)).path),
             _company(target),
         )
+        token = sha256(exchange.authorization).hexdigest() if stage is Stage.REQUEST else ""
+        met = self._state.meet(asked, exchange.id, of_header, token)
+        if met is not None:
+            exchange.fault = f"{exchange.fault} {met[1].rule}".lstrip()
+            Underway.of(exchange).met.append(met)
+        return met
 
     def target(self, request: Request) -> Target | None:
         """The target of a request; None if not an entity set, its records or parts of them."""
@@ -415,9 +445,6 @@ class _Group:
 async def _acted(met: AffectedRequest) -> Response:
     """The response that a fault makes of a request; raises `Refusal`."""
     try:
-        refusal = met.fault.refusal(met)
-        if refusal is not None:
-            raise refusal
         response = await met.fault.act(met)
     except Refusal as error:
         raise _marked(error, met.firing) from None
@@ -438,16 +465,22 @@ def _company(target: Target | None) -> str:
 
 
 class _Call(NamedTuple):
-    """A request to the control endpoint, and who it is from."""
+    """A request to the control endpoint, by a token with the scope `faults`.
 
+    A token for some companies adds, sees and removes rules about these, and sees the requests to
+    them. What concerns all companies needs a token for all. Each act returns the content of the
+    response, None for none.
+    """
+
+    rehearsal: Rehearsal
     request: PageRequest
+    exchange: Exchange
     principal: Principal
 
     @property
     def actor(self) -> Actor:
         """The client in the audit log."""
-        exchange = _exchange(self.request)
-        return Actor(exchange.subject, exchange.client, exchange.id)
+        return Actor(self.exchange.subject, self.exchange.client, self.exchange.id)
 
     async def body(self) -> bytes:
         headers = combined(self.request.scope["headers"])
@@ -458,95 +491,46 @@ class _Call(NamedTuple):
         if self.principal.companies is not None:
             raise errors.ALL_COMPANIES()
 
-
-_Act = Callable[[_Call], Awaitable[object]]
-"""Returns the content of a response, or None."""
-
-
-class ControlEndpoint:
-    """Answers requests to the control endpoint, for tokens with the scope `faults`.
-
-    A token for some companies adds, sees and removes rules about these, and sees the requests to
-    them. What concerns all companies needs a token for all.
-    """
-
-    def __init__(self, rehearsal: Rehearsal, authenticator: Authenticator) -> None:
-        self._rehearsal = rehearsal
-        self._authenticator = authenticator
-
-    def routes(self) -> list[Route]:
-        """The routes of the endpoint."""
-        rehearsal, traffic = self._rehearsal, self._rehearsal.traffic
-        return [
-            self._route("", self._rules, "GET", "PUT", "DELETE"),
-            self._route("/rules", self._add, "POST", status=201),
-            self._route("/rules/{id}", self._remove, "DELETE"),
-            self._route("/log", _listing(rehearsal.firings), "GET"),
-            self._route("/requests", _listing(traffic.requests), "GET"),
-            self._route("/report", self._report, "GET", of_all=True),
-            self._route("/mark", lambda _: rehearsal.remember(), "POST", of_all=True),
-            self._route("/reset", lambda call: rehearsal.restore(call.actor), "POST", of_all=True),
-            self._route("/clock", self._clock, "POST", of_all=True),
-        ]
-
-    def _route(
-        self, path: str, act: _Act, *methods: str, of_all: bool = False, status: int = 200
-    ) -> Route:
-        """A route for tokens with the scope, or for those of them that are for all companies."""
-
-        async def respond(request: PageRequest) -> PageResponse:
-            authorization = request.headers.get("authorization")
-            sent = None if authorization is None else authorization.encode("latin-1")
-            call = _Call(request, await self._authenticator.authenticate(sent))
-            _exchange(request).subject = call.principal.subject
-            require(call.principal, Scope.FAULTS)
-            if of_all:
-                call.check_all()
-            content = await act(call)
-            if content is None:
-                return PageResponse(status_code=204)
-            encoded = msgspec.json.encode(content)
-            return PageResponse(encoded, status, media_type="application/json")
-
-        return Route(f"/faults{path}", respond, methods=list(methods))
-
-    async def _rules(self, call: _Call) -> object:
-        method, reaches = call.request.method, call.principal.reaches
+    async def rules(self) -> object:
+        method, rules = self.request.method, tuple[Rule, ...]()
         if method in READ_METHODS:
-            rules = [each for each in self._rehearsal.rules if reaches(each.match.company)]
-        else:
-            call.check_all()
-            rules = []
-            if method == "PUT":
-                rules += parse_rules(await call.body(), self._rehearsal.model.sets)
-            await self._rehearsal.replace(rules, call.actor)
-        return {"rules": [each.listed for each in rules]}
+            return self._listed(self.rehearsal.rules)
+        self.check_all()
+        if method == "PUT":
+            rules = parse_rules(await self.body(), self.rehearsal.model.sets)
+        await self.rehearsal.replace(rules, self.actor)
+        return self._listed(rules)
 
-    async def _add(self, call: _Call) -> object:
-        body = await call.body()
-        return (await self._rehearsal.add(body, call.actor, call.principal.reaches)).listed
+    def _listed(self, rules: Iterable[Rule]) -> object:
+        reaches = self.principal.reaches
+        return {"rules": [each.listed for each in rules if reaches(each.match.company)]}
 
-    async def _remove(self, call: _Call) -> None:
-        rule_id = call.request.path_params["id"]
-        await self._rehearsal.remove(rule_id, call.actor, call.principal.reaches)
+    async def add(self) -> object:
+        body, reaches = await self.body(), self.principal.reaches
+        return (await self.rehearsal.add(body, self.actor, reaches)).listed
 
-    async def _report(self, _: _Call) -> object:
-        report = self._rehearsal.traffic.tally.report()
+    async def remove(self) -> None:
+        rule_id, reaches = self.request.path_params["id"], self.principal.reaches
+        await self.rehearsal.remove(rule_id, self.actor, reaches)
+
+    async def log(self) -> object:
+        return self._reached(self.rehearsal.firings)
+
+    async def requests(self) -> object:
+        return self._reached(self.rehearsal.traffic.requests)
+
+    def _reached(self, entries: Iterable[Firing | Sent]) -> object:
+        return {"value": [each for each in entries if self.principal.reaches(each.company)]}
+
+    async def report(self) -> object:
+        report = self.rehearsal.traffic.report()
         return {"value": [{"client": each, "traps": report[each]} for each in report]}
 
-    async def _clock(self, call: _Call) -> object:
-        return {"aheadSeconds": self._rehearsal.advance(parse_advance(await call.body()))}
+    async def mark(self) -> None:
+        await self.rehearsal.remember()
 
+    async def reset(self) -> None:
+        await self.rehearsal.restore(self.actor)
 
-def _listing(entries: Iterable[Firing | Sent]) -> _Act:
-    """Lists the entries about companies that a token can access."""
-
-    async def act(call: _Call) -> object:
-        return {"value": [each for each in entries if call.principal.reaches(each.company)]}
-
-    return act
-
-
-def _exchange(request: PageRequest) -> Exchange:
-    exchange: Exchange = request.scope["exchange"]
-    return exchange
+    async def clock(self) -> object:
+        return {"aheadSeconds": self.rehearsal.advance(parse_advance(await self.body()))}

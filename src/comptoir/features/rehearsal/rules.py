@@ -14,6 +14,7 @@ from typing import Annotated, TypeVar
 from urllib.parse import unquote
 
 import msgspec
+import re2
 from msgspec import Meta
 
 from comptoir.edm.times import Clock, instant
@@ -22,17 +23,14 @@ from comptoir.features.rehearsal.entries import Firing
 from comptoir.features.rehearsal.fault import Candidate, Fault, Stage
 from comptoir.features.rehearsal.faults import parse_fault
 
-MOST_COUNTS = 20_000
-"""The most pairs of a rule and a client that are counted; the least recent starts again."""
+MOST_KEPT = 20_000
+"""The most counts of a rule and a client, of lists, and of tokens that a fault has ended.
+
+The least recent of more of them is forgotten: it starts again, or is accepted again.
+"""
 
 MOST_FIRINGS = 1_000
 """The most entries of the log of faults; the oldest is forgotten."""
-
-MOST_TOKENS = 1_000
-"""The most tokens that a fault has ended; the one that was ended first is accepted again."""
-
-MOST_LISTS = 1_000
-"""The most lists whose pages are counted; the one that was read least recently starts again."""
 
 MOST_DAYS = 366
 """The most days by which a clock can be ahead."""
@@ -104,7 +102,7 @@ class Match(msgspec.Struct, frozen=True, omit_defaults=True, rename={"entity_set
             and self.company in {"", asked.company}
             and (
                 not self.path
-                or any(path_matches(self.path, each) for each in (asked.path, asked.address))
+                or any(path_matches(self.path, each) for each in {asked.path, asked.address})
             )
         )
 
@@ -164,19 +162,8 @@ class Rule(msgspec.Struct, frozen=True):
 
 def path_matches(pattern: str, path: str) -> bool:
     """Whether a path has the form of a pattern, in which `*` is any text; in linear time."""
-    first, *others = pattern.split("*")
-    if not others:
-        return path == pattern
-    *inner, last = others
-    if not path.startswith(first) or len(path) < len(first) + len(last):
-        return False
-    position, end = len(first), len(path) - len(last)
-    for part in inner:
-        found = path.find(part, position, end)
-        if found < 0:
-            return False
-        position = found + len(part)
-    return path.endswith(last)
+    expression = ".*".join(map(re2.escape, pattern.split("*")))
+    return re2.fullmatch(f"(?s){expression}", path) is not None
 
 
 _fault = partial(parse_fault, place="a preset")
@@ -261,22 +248,16 @@ def fraction(seed: int, rule_id: str, number: int) -> float:
 class RuleState:
     """The rules in force, with all that they need of the requests so far; for one event loop only.
 
-    The header of a request comes first, then a window that has begun; these requests are not
-    counted. Else every rule counts each request that it matches, and the first that is due acts on
+    The header of a request comes first, then a window that has begun; the rules do not count these
+    requests. Else every rule counts each request that it matches, and the first that is due acts on
     it. So a rule does not change which requests the others count.
     """
 
     def __init__(self, rules: Sequence[Rule], clock: Clock) -> None:
         self._clock = clock
         self.firings: deque[Firing] = deque(maxlen=MOST_FIRINGS)
-        self.reset()
-        self._rules = tuple(rules)
-
-    def reset(self) -> None:
-        """Forget everything."""
-        self.set_rules(())
         self._pages: dict[tuple[str, str], SeenPage] = {}
-        self.firings.clear()
+        self.set_rules(rules)
 
     def in_force(self) -> Sequence[Rule]:
         """The rules that have not ended."""
@@ -287,7 +268,7 @@ class RuleState:
         """Replace the rules; all counts start again, and the tokens that were ended are valid."""
         self._rules = tuple(rules)
         self._counts: dict[tuple[str, str], RuleCount] = {}
-        self._keys: dict[tuple[str, str], RuleCount] = {}
+        self._of_headers: dict[tuple[str, str], RuleCount] = {}
         """The counts of headers, apart because a client may send any number of keys."""
         self._lasting: dict[str, ChosenRule] = {}
         """The choices that go on: for each token that was ended, and for all in a window."""
@@ -308,21 +289,20 @@ class RuleState:
             seen = SeenPage(1, query)
         elif query != seen.query:
             seen = SeenPage(seen.number + 1, query, seen.query)
-        return _kept(self._pages, (client, path), seen, MOST_LISTS)
+        return _kept(self._pages, (client, path), seen)
 
     def choose(
         self, asked: Candidate, of_header: Rule | None = None, token: str = ""
     ) -> ChosenRule | None:
         """The rule that acts on a request; `token` is a digest of its token, empty for none."""
-        ended = self._going_on(token, asked)
-        if ended is not None:
-            return ended
-        choice = self._of_header(of_header, asked)
+        choice = self._going_on(token, asked)
+        if choice is None and of_header is not None:
+            choice = self._due([of_header], self._of_headers, asked)
         if choice is None and asked.stage is Stage.REQUEST:
             choice = self._going_on(_WINDOW, asked)
-        choice = choice or self._due(asked)
+        choice = choice or self._due(self._rules, self._counts, asked)
         if choice is not None and token and choice.rule.fault.ends_token:
-            _kept(self._lasting, token, choice, MOST_TOKENS)
+            _kept(self._lasting, token, choice)
         return choice
 
     def _going_on(self, key: str, asked: Candidate) -> ChosenRule | None:
@@ -331,23 +311,21 @@ class RuleState:
             return None
         return found if found.rule.match.company in {"", asked.company} else None
 
-    def _of_header(self, rule: Rule | None, asked: Candidate) -> ChosenRule | None:
-        if rule is None or not rule.matches(asked):
-            return None
-        if rule.times is None:
-            return ChosenRule(rule, 1)
-        count = _counted(self._keys, rule, asked.client)
-        return _acted(rule, count) if _is_due(rule, count) else None
-
-    def _due(self, asked: Candidate) -> ChosenRule | None:
+    def _due(
+        self, rules: Sequence[Rule], counts: dict[tuple[str, str], RuleCount], asked: Candidate
+    ) -> ChosenRule | None:
+        """Count a request for each rule that matches it; the first that is due acts on it."""
         choice, now = None, self._clock()
-        for rule in self._rules:
+        for rule in rules:
             if rule.is_over(now) or not rule.matches(asked):
                 continue
             seconds = rule.fault.window or 0
-            count = _counted(self._counts, rule, "" if seconds else asked.client)
+            key = rule.id, "" if seconds else asked.client
+            count = _kept(counts, key, counts.get(key) or RuleCount())
+            count.matched += 1
             if choice is None and _is_due(rule, count):
-                choice = _acted(rule, count, now + seconds if seconds else inf)
+                count.fired += 1
+                choice = ChosenRule(rule, count.matched, now + seconds if seconds else inf)
                 if seconds:
                     self._lasting[_WINDOW] = choice
         return choice
@@ -375,14 +353,6 @@ class RuleState:
         return choice.rule.fault, firing
 
 
-def _counted(counts: dict[tuple[str, str], RuleCount], rule: Rule, client: str) -> RuleCount:
-    """The count of a rule and a client, with one more request."""
-    key = rule.id, client
-    count = _kept(counts, key, counts.get(key) or RuleCount(), MOST_COUNTS)
-    count.matched += 1
-    return count
-
-
 def _is_due(rule: Rule, count: RuleCount) -> bool:
     """Whether a rule acts on the last request that it has counted."""
     if rule.times is not None and count.fired >= rule.times:
@@ -392,15 +362,10 @@ def _is_due(rule: Rule, count: RuleCount) -> bool:
     return rule.probability >= 1 or fraction(rule.seed, rule.id, count.matched) < rule.probability
 
 
-def _acted(rule: Rule, count: RuleCount, end: float = inf) -> ChosenRule:
-    count.fired += 1
-    return ChosenRule(rule, count.matched, end)
-
-
-def _kept(held: dict[K, V], key: K, value: V, most: int) -> V:
+def _kept(held: dict[K, V], key: K, value: V) -> V:
     """A value, kept as the most recent one; the least recent of too many is forgotten."""
     held.pop(key, None)
     held[key] = value
-    if len(held) > most:
+    if len(held) > MOST_KEPT:
         del held[next(iter(held))]
     return value

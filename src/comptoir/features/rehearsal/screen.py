@@ -29,12 +29,6 @@ USUAL_MINUTES = 15
 MOST_FIRINGS = 100
 """The entries of the log that the page shows."""
 
-_FIELD_OF = {
-    "match.set": "set", "match.client": "client", "match.method": "method", "match.path": "path",
-    "match.nth": "nth", "id": "id", "times": "times", "probability": "percent",
-}  # fmt: skip
-"""The field of each place in the document of a rule."""
-
 _minutes = number(1, LONGEST_MINUTES)
 _times = number(1, MOST_TIMES)
 _percent = number(1, 100)
@@ -60,7 +54,7 @@ async def show_new(visit: Visit) -> Answer:
     usual += [
         (f"parameter-{each}", str(parameter.default))
         for each, parameter in FAULTS[name].parameters.items()
-        if parameter.default is not None and not (parameter.only_with or parameter.never_with)
+        if parameter.default is not None and parameter.only_with is None
     ]
     return _page(visit, Form(FormData(usual)), FAULTS[name])
 
@@ -78,7 +72,9 @@ async def add(visit: Visit) -> Answer:
     try:
         await rehearsal.add(msgspec.json.encode(rule), visit.actor, visit.principal.reaches)
     except Refusal as refusal:
-        form.refuse(_FIELD_OF.get(refusal.target or "", "fault"), refusal)
+        # a member of the rule has a field of its name, but for those of the console alone
+        field = (refusal.target or "").removeprefix("match.")
+        form.refuse(field if visit.form.has(field) else "fault", refusal)
         return _page(visit, form, fault)
     return Redirect(visit.url(SCREEN.address, done="added"))
 
@@ -93,7 +89,7 @@ async def end(visit: Visit) -> Answer:
 
 async def report(visit: Visit) -> Answer:
     """The traps that each client has met, and how it went on."""
-    found = visit.backend.feature(Rehearsal).traffic.tally.report()
+    found = visit.backend.feature(Rehearsal).traffic.report()
     return TemplatePage("fault_report.html", "Report of the rehearsal", {"report": found})
 
 
