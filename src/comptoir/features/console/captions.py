@@ -1,12 +1,8 @@
 """The names of sets, records and properties for people."""
 
 import re
-from functools import lru_cache
 
 from comptoir.edm.model import EntitySet, EntityType, Property
-
-CACHED_NAMES = 4_000
-"""The names whose words are kept."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z0-9]+|[0-9]+|[A-Z]")
 """A word of a name in camel case, or its digits."""
@@ -27,7 +23,6 @@ def set_caption(entity_set: EntitySet) -> str:
     return entity_set.caption or words(entity_set.name)
 
 
-@lru_cache(CACHED_NAMES)
 def words(name: str) -> str:
     """A name in camel case as words: `addressLine1` is "Address line 1"."""
     found = _WORD.findall(name.replace("_", " "))
