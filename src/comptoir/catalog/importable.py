@@ -8,10 +8,10 @@ from itertools import chain
 from typing import NamedTuple
 
 from comptoir.catalog import MODEL
-from comptoir.catalog.building import RESERVED_PROPERTIES, RESERVED_SETS
+from comptoir.catalog.building import RESERVED_PROPERTIES, RESERVED_SETS, family_of
 from comptoir.catalog.csdl import Document, Element, json_list, json_object
-from comptoir.catalog.declarations import LONGEST, NAME, NAME_BYTES
 from comptoir.catalog.options import PropertyOptions, SetOptions
+from comptoir.catalog.source import LONGEST, NAME, NAME_BYTES
 from comptoir.edm.numbers import PRECISION, SCALE, WHOLE_DIGITS
 from comptoir.edm.types import TEXT_LENGTH, UNIQUE_TEXT_LENGTH
 from comptoir.errors import operator_rows as problems
@@ -139,7 +139,7 @@ class Importable:
         if len(pairs) != 1:
             return None
         own, theirs = pairs[0]
-        kinds = {_kind(entity_set.types.get(own, "")), _kind(other.types.get(theirs, ""))}
+        kinds = {family_of(entity_set.types.get(own, "")), family_of(other.types.get(theirs, ""))}
         return (own, theirs) if len(kinds) == 1 and "" not in kinds else None
 
     def _add_contained(self, companies: Element, found: dict[str, Element]) -> None:
@@ -182,9 +182,9 @@ class Importable:
         members = list(self._members(declared.name, declared_members, identifying))
         types = {one.name: edm_type for one, edm_type, _ in members if edm_type}
         key_types = (*_KEY_TYPES, *self.enums)
-        if _kind(types.get(key.name, "")) not in key_types:
+        if family_of(types.get(key.name, "")) not in key_types:
             return problems.NOT_A_KEY(name=name, key=key.name, type=key.attributes.get("Type", ""))
-        keyed = {each for each, edm_type in types.items() if _kind(edm_type) in key_types}
+        keyed = {each for each, edm_type in types.items() if family_of(edm_type) in key_types}
         served = [names for names in unique if keyed.issuperset(names)]
         lost = [names for names in unique if names not in served]
         return ServedSet(element, declared, key.name, served, lost, members, types)
@@ -258,11 +258,6 @@ def name_fault(name: str, names: dict[str, str], most: int = NAME_BYTES) -> Oper
     other = names.get(name.lower())
     names.setdefault(name.lower(), name)
     return None if other is None else problems.SAME_NAME(name=name, other=other)
-
-
-def _kind(edm_type: str) -> str:
-    """A type without its limits."""
-    return edm_type.partition("(")[0]
 
 
 def _namespace(full: str) -> str:
