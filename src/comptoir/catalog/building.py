@@ -264,7 +264,7 @@ class _Builder:
             key=options.key,
             unique=tuple(unique),
             indexes=options.indexes,
-            derivations=self._derivations(path, name, navigation),
+            derivations=self._derivations(path, name),
             navigation=tuple(each for each in links if each.on[0]),
             unserved={each.name: each for each in links if not each.on[0]},
             references=tuple(self._references(path, navigation)),
@@ -402,14 +402,12 @@ class _Builder:
             )
         return self._enum_types.get(name, TEXT)
 
-    def _derivations(
-        self, path: Path, name: str, navigation: Mapping[str, NavigationOptions]
-    ) -> tuple[Derivation, ...]:
+    def _derivations(self, path: Path, name: str) -> tuple[Derivation, ...]:
         """The derivations, each after those that it depends on."""
         remaining = {
             target: each
             for target, given in self._sets[name].properties.items()
-            if (each := self._derivation(path, name, target, given, navigation)) is not None
+            if (each := self._derivation(path, name, target, given)) is not None
         }
         ordered: list[Derivation] = []
         while ready := [
@@ -426,17 +424,12 @@ class _Builder:
         return tuple(ordered)
 
     def _derivation(
-        self,
-        path: Path,
-        name: str,
-        target: str,
-        given: PropertyOptions,
-        navigation: Mapping[str, NavigationOptions],
+        self, path: Path, name: str, target: str, given: PropertyOptions
     ) -> Derivation | None:
         at, text = (*path, "properties", target), given.derived or given.computed_default
         if not text:
             return None
-        followed = _FOLLOWED.fullmatch(text)
+        followed, navigation = _FOLLOWED.fullmatch(text), self._sets[name].navigation
         if followed is not None and followed[1] in navigation:
             by = navigation[followed[1]]
             reference, named_by = next(iter(by.on.items()), ("", ""))

@@ -8,7 +8,7 @@ import msgspec
 from comptoir.edm.model import EntityType, Property
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.times import Date
-from comptoir.edm.types import TEXT_LENGTH, Boolean, EdmError, EnumText, Text
+from comptoir.edm.types import TEXT_LENGTH, Boolean, EnumText, Text
 from comptoir.features.console.captions import caption
 from comptoir.features.console.record_query import default_columns, heading
 from comptoir.features.console.values import Presented, Values, empty, initial, presented, shown
@@ -168,22 +168,11 @@ def _control(declared: Property, value: str) -> Control:
         return "whole"
     if isinstance(edm_type, DecimalNumber):
         return "number"
-    if isinstance(edm_type, Date) and _is_day(edm_type, value):
+    if isinstance(edm_type, Date):
         return "day"
     # a field of one line would drop line ends
     is_long = declared.is_unlimited or "\n" in value or "\r" in value
     return "lines" if is_long else "line"
-
-
-def _is_day(day: Date, value: str) -> bool:
-    """Whether a field for days keeps a value: browsers remove what is not a day."""
-    if not value:
-        return True
-    try:
-        day.from_text(value)
-    except EdmError:
-        return False
-    return True
 
 
 def _choices(declared: Property) -> Mapping[str, str]:

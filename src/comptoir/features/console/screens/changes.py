@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 from comptoir.auth.records import ConsoleRole
 from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import Refusal
-from comptoir.features.console.captions import caption, set_caption, type_caption
+from comptoir.features.console.captions import caption, set_caption
 from comptoir.features.console.company_records import (
     ChangeLine,
     CompanyRecords,
@@ -54,7 +54,7 @@ async def show(visit: Visit) -> Answer:
     title = "Changes"
     if entity_set is not None and key:
         name = names.get((entity_set.name, key), key)
-        title = f"Changes of {type_caption(entity_set.type).lower()} {name}"
+        title = f"Changes of {caption(entity_set.type).lower()} {name}"
     earlier = dict(parse_qsl(urlsplit(next_link).query)).get("from", "")
     latest = {name: text for name, text in options.items() if name != "from"}
     context = {
@@ -134,7 +134,7 @@ def _row(
     return {
         "line": line,
         "verb": _VERBS.get(line.verb, line.verb),
-        "set_caption": line.entity_set if entity_set is None else type_caption(entity_set.type),
+        "set_caption": line.entity_set if entity_set is None else caption(entity_set.type),
         "name": name,
         "record_page": record_page,
         "history_page": history_page,

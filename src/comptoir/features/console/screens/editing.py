@@ -12,7 +12,7 @@ from comptoir.edm.types import Guid
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import BAD_REQUEST, ENTITY_CHANGED, RECORD_NOT_FOUND
 from comptoir.features.console import errors
-from comptoir.features.console.captions import caption, type_caption
+from comptoir.features.console.captions import caption
 from comptoir.features.console.company_records import (
     SET,
     ChangeLine,
@@ -167,7 +167,7 @@ class _Editor:
             "problem": problem,
         }
         return TemplatePage(
-            "new.html", f"New {type_caption(self._type).lower()}", context, _status(refusal)
+            "new.html", f"New {caption(self._type).lower()}", context, _status(refusal)
         )
 
     async def _change(self) -> ChangeLine:
@@ -274,7 +274,7 @@ class _Editor:
             "caption_of": lambda each: caption(self._type.by_name[each.name]),
             "presented_of": lambda each, value: presented(self._type.by_name[each.name], value),
         }
-        title = f"{type_caption(self._type)} {name}"
+        title = f"{caption(self._type)} {name}"
         return TemplatePage(template, title, common | context, status)
 
     def _redirect(self, what: str, version: Version) -> Redirect:
