@@ -1,6 +1,7 @@
 """Forms for records, made from the declaration of their entity type."""
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Literal
 
 import msgspec
@@ -72,7 +73,7 @@ def secrets(entity_type: EntityType) -> tuple[str, ...]:
 def form_fields(
     entity_type: EntityType,
     values: Values,
-    errors: Mapping[str, str] | None = None,
+    errors: Mapping[str, str] = MappingProxyType({}),
     *,
     creating: bool = False,
 ) -> list[FormField]:
@@ -80,11 +81,27 @@ def form_fields(
 
     `errors` are messages by the names of properties.
     """
-    errors = errors or {}
-    return [
-        _field(each, values, errors.get(each.name, ""), creating=creating)
-        for each in editable(entity_type, creating=creating)
-    ]
+    fields: list[FormField] = []
+    for declared in editable(entity_type, creating=creating):
+        absent = initial(declared) if creating else empty(declared)
+        value = "" if declared.secret else shown(declared, values.get(declared.name, absent))
+        choices = _choices(declared)
+        options = choices or {each: each for each in declared.suggested}
+        if choices and value not in choices:
+            options = {value: value, **choices}
+        field = FormField(
+            name=declared.name,
+            label=caption(declared),
+            description=declared.description,
+            control=_control(declared, value),
+            value=value,
+            options=options,
+            required=declared.required and not (creating and declared.numbered),
+            note=" ".join(_notes(declared)),
+            error=errors.get(declared.name, ""),
+        )
+        fields.append(field)
+    return fields
 
 
 def shown_properties(
@@ -136,26 +153,6 @@ def record_title(entity_type: EntityType, values: Values) -> str:
         name for name in default_columns(entity_type) if name not in entity_type.identification
     ]
     return short(text_of(entity_type.by_name[title[0]], values).strip()) if title else ""
-
-
-def _field(declared: Property, values: Values, error: str, *, creating: bool) -> FormField:
-    absent = initial(declared) if creating else empty(declared)
-    value = "" if declared.secret else shown(declared, values.get(declared.name, absent))
-    choices = _choices(declared)
-    options = choices or {each: each for each in declared.suggested}
-    if choices and value not in choices:
-        options = {value: value, **choices}
-    return FormField(
-        name=declared.name,
-        label=caption(declared),
-        description=declared.description,
-        control=_control(declared, value),
-        value=value,
-        options=options,
-        required=declared.required and not (creating and declared.numbered),
-        note=" ".join(_notes(declared)),
-        error=error,
-    )
 
 
 def _control(declared: Property, value: str) -> Control:
