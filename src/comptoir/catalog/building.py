@@ -567,11 +567,11 @@ class _Builder:
         return Values(tables, {name: each.captioned for name, each in self._enums.items()}, aliases)
 
     def _table(self, path: Path, name: str, options: TableOptions) -> TableRule:
-        used_in, options_of = list(options.used_in.items()), self._sets[name]
+        used_in, declared = list(options.used_in.items()), self._sets[name].properties
         for field, given in options.properties.items():
             place = (*path, "properties", field)
             if self._known(place, name, [field]):
-                self._check_narrowed(place, field, given, options_of.properties[field].type)
+                self._check_narrowed(place, field, given, declared[field].type)
             self._check_field(place, name, given)
         for set_name, referrer in used_in:
             if self._has_set((*path, "used_in"), set_name):
@@ -599,10 +599,11 @@ class _Builder:
 
     def _check_narrowed(self, path: Path, name: str, options: FieldOptions, declared: str) -> None:
         """Add the fault that a field accepts what the type of its property does not."""
+        if options.length is None and not options.enum:
+            return
         text = _STRING.fullmatch(declared)
         most = int(text[1]) if text else TEXT_LENGTH
-        is_text = not (options.enum or options.length) or family_of(declared) == "String"
-        if not is_text or (options.length or 0) > most:
+        if family_of(declared) != "String" or (options.length or 0) > most:
             self._fault(path, problems.NOT_NARROWER(name=name, type=declared))
 
 
