@@ -136,10 +136,11 @@ class _Writer:
             [_printable(f"{name}:{f'{line}:' if line else ''} {text}") for line, text in report],
         )
 
-    def _lose(self, line: int, error: OperatorError) -> None:
-        """Report a loss, and write it as a comment."""
-        self._losses.append((line, str(error)))
-        self._lines.append(f"# {error}")
+    def _lose(self, line: int, error: OperatorError | None) -> None:
+        """Report a loss, if there is one, and write it as a comment."""
+        if error is not None:
+            self._losses.append((line, str(error)))
+            self._lines.append(f"# {error}")
 
     def _count(self, what: str, *, is_served: bool) -> None:
         self._all[what] += 1
@@ -222,17 +223,14 @@ class _Writer:
         names = {each.element.name.lower(): each.element.name for each in served.members}
         for each in actions:
             fault = name_fault(each.name, names)
-            if fault is None:
-                self._lines.append(_toml_line(each.name, {}))
-            else:
-                self._lose(each.line, fault)
+            self._lose(each.line, fault)
+            self._lines += [_toml_line(each.name, {})] if fault is None else []
             self._count("actions", is_served=fault is None)
 
     def _write_properties(self, served: ServedSet, required: Sequence[Json]) -> None:
         stamps: list[str] = []
         for each, edm_type, loss in served.of("Property"):
-            if loss is not None:
-                self._lose(each.line, loss)
+            self._lose(each.line, loss)
             self._count("properties", is_served=bool(edm_type))
             if not edm_type:
                 continue
@@ -273,8 +271,7 @@ class _Writer:
             "description": element.terms.get(f"{_CORE}Description", ""),
         }
         line = _toml_line(element.name, {n: each for n, each in options.items() if each})
-        if fault is not None:
-            self._lose(element.line, fault)
+        self._lose(element.line, fault)
         if target:
             self._lines.append(line if is_named else f"# {line}")
 
