@@ -191,6 +191,7 @@ def faults(text: str) -> list[str]:
                 ('"Int32", minimum = 3, maximum = 2, default = 3', "it exceeds maximum."),
                 ('"Int32", maximum = 2, default = 3', "default is not valid: 3 must be between"),
                 ('"Int32", minimum = 1', "default is not valid: 0 must be between 1 and"),
+                ('"String", derived = "y" }\ny = { code = true', "sets.things.properties.y has no"),
             )
         ),
         (

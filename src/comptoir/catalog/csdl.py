@@ -7,7 +7,7 @@ entities, is refused before it is read.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from xml.parsers import expat
 
@@ -128,57 +128,50 @@ def _root(path: Path, content: bytes) -> Element:
             return _from_json(json_object(msgspec.json.decode(content)))
         if b"<html" in start or b"<!doctype html" in start:
             raise ValueError("it is HTML, such as a page to log in")
-        return _XmlReader().read(content)
+        return _from_xml(content)
     except (ValueError, expat.ExpatError, msgspec.DecodeError, RecursionError) as error:
         raise problems.NOT_CSDL(path=path, reason=error) from None
 
 
-class _XmlReader:
-    """Builds the elements of a document in XML; those of other namespaces are passed over."""
+def _from_xml(content: bytes) -> Element:
+    """The root element of a document in XML; elements of other namespaces are passed over."""
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True
+    opened, numbers = [Element("", {})], count(1)
 
-    def __init__(self) -> None:
-        self._parser = expat.ParserCreate(namespace_separator=" ")
-        self._parser.buffer_text = True
-        self._parser.StartDoctypeDeclHandler = self._refuse
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._text
-        self._open = [Element("", {})]
-        self._count = 0
-
-    def read(self, content: bytes) -> Element:
-        """The root element."""
-        self._parser.Parse(content, True)
-        return self._open[0].children[0]
-
-    def _refuse(self, *_declared: object) -> None:
+    def refuse(*_declared: object) -> None:
         raise ValueError("it has a document type, which may declare entities")
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if len(self._open) == 1 and name != f"{_EDMX}Edmx":
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if len(opened) == 1 and name != f"{_EDMX}Edmx":
             earlier = name.endswith(" Edmx")
             raise ValueError(
                 "it is of OData 3 or earlier" if earlier else f"its root element is {name}"
             )
-        self._count += 1
-        if len(self._open) > DEEPEST or self._count > MOST_ELEMENTS:
+        if len(opened) > DEEPEST or next(numbers) > MOST_ELEMENTS:
             raise ValueError(
                 f"it has more than {MOST_ELEMENTS} elements, or {DEEPEST} in each other"
             )
         kind = name.rpartition(" ")[2] if name.startswith((_EDM, _EDMX)) else ""
-        self._open.append(Element(kind, attributes, self._parser.CurrentLineNumber))
+        opened.append(Element(kind, attributes, parser.CurrentLineNumber))
 
-    def _end(self, _name: str) -> None:
-        element = self._open.pop()
-        parent = self._open[-1]
+    def end(_name: str) -> None:
+        element = opened.pop()
         if element.kind == "Annotation":
             if "Qualifier" not in element.attributes:
-                parent.terms[element.attributes.get("Term", "")] = _value(element)
+                opened[-1].terms[element.attributes.get("Term", "")] = _value(element)
         elif element.kind:
-            parent.children.append(element)
+            opened[-1].children.append(element)
 
-    def _text(self, text: str) -> None:
-        self._open[-1].text += text
+    def add_text(text: str) -> None:
+        opened[-1].text += text
+
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = add_text
+    parser.Parse(content, True)
+    return opened[0].children[0]
 
 
 def _value(element: Element) -> Json:

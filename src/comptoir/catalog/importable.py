@@ -8,10 +8,10 @@ from itertools import chain
 from typing import NamedTuple
 
 from comptoir.catalog import MODEL
-from comptoir.catalog.building import RESERVED_PROPERTIES, RESERVED_SETS
+from comptoir.catalog.building import RESERVED_PROPERTIES, RESERVED_SETS, TYPES, family_of
 from comptoir.catalog.csdl import Document, Element, json_list, json_object
-from comptoir.catalog.declarations import LONGEST, NAME, NAME_BYTES
 from comptoir.catalog.options import PropertyOptions, SetOptions
+from comptoir.catalog.source import LONGEST, NAME, NAME_BYTES
 from comptoir.edm.numbers import PRECISION, SCALE, WHOLE_DIGITS
 from comptoir.edm.types import TEXT_LENGTH, UNIQUE_TEXT_LENGTH
 from comptoir.errors import operator_rows as problems
@@ -24,16 +24,14 @@ _PERMISSIONS = "Org.OData.Core.V1.Permissions"
 _NO_PERMISSION = ("None", "Org.OData.Core.V1.Permission/None")
 _KEY_TYPES = ("Guid", "Int32", "String")
 _DECIMAL = f"Decimal({PRECISION},{SCALE})"
-_SAME = ("Guid", "Boolean", "Int32", "Date", "DateTimeOffset", "Stream")
-_OTHER_TYPES = ("String", "Decimal", "Base64")
-_NEAREST = {
-    "Edm.Byte": "Int32",
-    "Edm.SByte": "Int32",
-    "Edm.Int16": "Int32",
+_TYPES: Mapping[str, str] = {
+    **{f"Edm.{each}": each for each in TYPES if each not in ("String", "Base64")},
+    **dict.fromkeys(("Edm.Byte", "Edm.SByte", "Edm.Int16"), "Int32"),
     "Edm.Int64": f"Decimal({WHOLE_DIGITS},0)",
-    "Edm.Single": _DECIMAL,
-    "Edm.Double": _DECIMAL,
+    **dict.fromkeys(("Edm.Single", "Edm.Double"), _DECIMAL),
 }
+"""The types of the catalog that are the same as those without facets, or the nearest ones."""
+
 _RESERVED = frozenset(each.lower() for each in RESERVED_SETS)
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
@@ -78,7 +76,7 @@ class Importable:
 
     def __init__(self, document: Document, only: Sequence[str]) -> None:
         self._document = document
-        names = [*(each.rpartition(".")[2] for each in document.types), *_SAME, *_OTHER_TYPES]
+        names = [*(each.rpartition(".")[2] for each in document.types), *TYPES, "Decimal"]
         self._taken = Counter(each.lower() for each in (*names, document.container.name))
         self._verdicts: dict[str, bool] = {}
         self._names: dict[str, str] = {}
@@ -139,7 +137,7 @@ class Importable:
         if len(pairs) != 1:
             return None
         own, theirs = pairs[0]
-        kinds = {_kind(entity_set.types.get(own, "")), _kind(other.types.get(theirs, ""))}
+        kinds = {family_of(entity_set.types.get(own, "")), family_of(other.types.get(theirs, ""))}
         return (own, theirs) if len(kinds) == 1 and "" not in kinds else None
 
     def _add_contained(self, companies: Element, found: dict[str, Element]) -> None:
@@ -182,9 +180,9 @@ class Importable:
         members = list(self._members(declared.name, declared_members, identifying))
         types = {one.name: edm_type for one, edm_type, _ in members if edm_type}
         key_types = (*_KEY_TYPES, *self.enums)
-        if _kind(types.get(key.name, "")) not in key_types:
+        keyed = {each for each, edm_type in types.items() if family_of(edm_type) in key_types}
+        if key.name not in keyed:
             return problems.NOT_A_KEY(name=name, key=key.name, type=key.attributes.get("Type", ""))
-        keyed = {each for each, edm_type in types.items() if _kind(edm_type) in key_types}
         served = [names for names in unique if keyed.issuperset(names)]
         lost = [names for names in unique if names not in served]
         return ServedSet(element, declared, key.name, served, lost, members, types)
@@ -209,7 +207,7 @@ class Importable:
         if definition is not None and definition.kind == "TypeDefinition":
             declared = definition.attributes.get("UnderlyingType", "")
             facets = {**definition.attributes, **facets}
-        kind, length, fits = declared.removeprefix("Edm."), "", True
+        length, fits = "", True
         if declared == "Edm.String":
             count = _number(facets, "MaxLength")
             most = UNIQUE_TEXT_LENGTH if is_key else TEXT_LENGTH
@@ -223,8 +221,8 @@ class Importable:
         elif definition is not None and self._has_enum(self._document.full(declared), definition):
             served = definition.name
         else:
-            served = kind if kind != declared and kind in _SAME else _NEAREST.get(declared, "")
-            fits = served == kind
+            served = _TYPES.get(declared, "")
+            fits = declared == f"Edm.{served}"
         loss = None
         if not served:
             loss = problems.LOST_TYPE(name=name, type=declared)
@@ -258,11 +256,6 @@ def name_fault(name: str, names: dict[str, str], most: int = NAME_BYTES) -> Oper
     other = names.get(name.lower())
     names.setdefault(name.lower(), name)
     return None if other is None else problems.SAME_NAME(name=name, other=other)
-
-
-def _kind(edm_type: str) -> str:
-    """A type without its limits."""
-    return edm_type.partition("(")[0]
 
 
 def _namespace(full: str) -> str:

@@ -96,8 +96,14 @@ class _Writer:
 
     def written(self) -> Imported:
         """The text of the catalog, and the report."""
-        found = self._found
-        self._lines.append("")
+        found, name = self._found, self._document.name
+        self._lines += [
+            "",
+            _toml_line("comptoir", 1),
+            _toml_line("namespace", found.namespace),
+            _toml_line("container", self._document.container.name),
+            "",
+        ]
         if found.companies is not None and self._is_whole:
             self._check_companies(found.companies)
         actions = self._actions()
@@ -107,44 +113,34 @@ class _Writer:
                 self._write_set(each.name, found.sets[each.name], actions.get(each.name, []))
             else:
                 self._lose(each.line, found.refused[each.name])
-                members = found.members(found.type_of(each))
-                self._all["properties"] += sum(one.kind == "Property" for one in members)
-                self._all[_NAVIGATION] += sum(one.kind != "Property" for one in members)
+                kinds = Counter(
+                    one.kind == "Property" for one in found.members(found.type_of(each))
+                )
+                self._all.update({"properties": kinds[True], _NAVIGATION: kinds[False]})
             self._count("sets", is_served=each.name in found.sets)
         self._write_enums()
         if self._is_whole:
             self._check_others()
-        return self._finished()
-
-    def _finished(self) -> Imported:
         totals = ", ".join(
             f"{self._served[each]} of {self._all[each]} {each}"
             for each in ("sets", "properties", _NAVIGATION)
         )
         totals += f", {self._served['actions']} actions (none with an effect)."
-        lines, self._lines = self._lines, [f"# From {self._document.name}: {totals}"]
-        for what, row in (("nullable", problems.NULLABLE), ("unlimited", problems.UNLIMITED)):
-            if self._served[what]:
-                self._lose(0, row(count=self._served[what]))
-        self._lines += [
-            "",
-            _toml_line("comptoir", 1),
-            _toml_line("namespace", self._found.namespace),
-        ]
-        self._lines += [_toml_line("container", self._document.container.name), *lines, ""]
-        report = [(0, totals), *sorted(self._losses, key=itemgetter(0))]
+        counts = (problems.NULLABLE, "nullable"), (problems.UNLIMITED, "unlimited")
+        general = [row(count=self._served[each]) for row, each in counts if self._served[each]]
+        head = [f"# From {name}: {totals}", *[f"# {each}" for each in general]]
+        losses = [*self._losses, *[(0, str(each)) for each in general]]
+        report = [(0, totals), *sorted(losses, key=itemgetter(0))]
         return Imported(
-            "\n".join(map(_printable, self._lines)),
-            [
-                _printable(f"{self._document.name}:{f'{line}:' if line else ''} {text}")
-                for line, text in report
-            ],
+            "\n".join(map(_printable, [*head, *self._lines, ""])),
+            [_printable(f"{name}:{f'{line}:' if line else ''} {text}") for line, text in report],
         )
 
-    def _lose(self, line: int, error: OperatorError) -> None:
-        """Report a loss, and write it as a comment."""
-        self._losses.append((line, str(error)))
-        self._lines.append(f"# {error}")
+    def _lose(self, line: int, error: OperatorError | None) -> None:
+        """Report a loss, if there is one, and write it as a comment."""
+        if error is not None:
+            self._losses.append((line, str(error)))
+            self._lines.append(f"# {error}")
 
     def _count(self, what: str, *, is_served: bool) -> None:
         self._all[what] += 1
@@ -227,17 +223,14 @@ class _Writer:
         names = {each.element.name.lower(): each.element.name for each in served.members}
         for each in actions:
             fault = name_fault(each.name, names)
-            if fault is None:
-                self._lines.append(_toml_line(each.name, {}))
-            else:
-                self._lose(each.line, fault)
+            self._lose(each.line, fault)
+            self._lines += [_toml_line(each.name, {})] if fault is None else []
             self._count("actions", is_served=fault is None)
 
     def _write_properties(self, served: ServedSet, required: Sequence[Json]) -> None:
         stamps: list[str] = []
         for each, edm_type, loss in served.of("Property"):
-            if loss is not None:
-                self._lose(each.line, loss)
+            self._lose(each.line, loss)
             self._count("properties", is_served=bool(edm_type))
             if not edm_type:
                 continue
@@ -278,8 +271,7 @@ class _Writer:
             "description": element.terms.get(f"{_CORE}Description", ""),
         }
         line = _toml_line(element.name, {n: each for n, each in options.items() if each})
-        if fault is not None:
-            self._lose(element.line, fault)
+        self._lose(element.line, fault)
         if target:
             self._lines.append(line if is_named else f"# {line}")
 

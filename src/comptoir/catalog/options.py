@@ -4,103 +4,13 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
 
 from comptoir.edm.model import PairFilter, View
 from comptoir.profiles.record import CONTAINER, NAMESPACE, FieldOptions, NamedOptions, about
 
-Table = Mapping[str, object]
-
-
 Text = Annotated[str, about("A text for people, which `$metadata` has too.")]
 Caption = Annotated[str, about("The name for people.")]
 Literals = str | bool | int | float
-
-
-def _table(kind: str, short: str = "") -> Meta:
-    """The JSON Schema of a table, which may have a short form."""
-    schema: dict[str, object] = {"$ref": f"#/$defs/{kind}"}
-    return Meta(extra_json_schema={"anyOf": [{"type": short}, schema]} if short else schema)
-
-
-Sets = Mapping[str, Annotated[object, _table("SetOptions")]]
-Properties = Mapping[str, Annotated[object, _table("PropertyOptions", "string")]]
-Navigation = Mapping[str, Annotated[object, _table("NavigationOptions")]]
-Actions = Mapping[str, Annotated[object, _table("ActionOptions")]]
-Enums = Mapping[str, Annotated[object, _table("EnumOptions", "array")]]
-Fields = Mapping[str, Annotated[object, _table("FieldOptions")]]
-
-
-class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The file."""
-
-    comptoir: Annotated[Literal[1], about("The version of the format.")]
-    base: Annotated[
-        Literal["none", "built-in", "business-central-v2"],
-        about("The shipped catalog that the file adds to."),
-    ] = "none"
-    namespace: Annotated[str, about("The namespace of the types.")] = NAMESPACE
-    container: Annotated[str, about("The name of the entity container.")] = CONTAINER
-    sets: Annotated[Sets, about("The entity sets by name.")] = {}
-    enums: Annotated[
-        Enums, about("The enumerations by name, each a list of members or a table.")
-    ] = {}
-
-
-class UniqueOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """An alternate key, if it is more than a list of names."""
-
-    properties: Annotated[tuple[str, ...], about("The names of the properties.")]
-    blank_is_free: Annotated[
-        bool, about("Several records may have an empty value; for one property.")
-    ] = False
-
-
-class SetOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """An entity set with its entity type."""
-
-    type: Annotated[str, about("The name of the entity type.")]
-    properties: Annotated[
-        Properties, about("The properties by name, each its type alone or a table.")
-    ]
-    description: Text = ""
-    caption: Caption = ""
-    list_caption: Annotated[str, about("The name of the list for people, such as `Vendors`.")] = ""
-    key: Annotated[str, about("The property with the key: a `Guid`, an `Int32`, or a text.")] = "id"
-    unique: Annotated[
-        tuple[tuple[str, ...] | UniqueOptions, ...],
-        about("The alternate keys: lists of properties, whose values are unique."),
-    ] = ()
-    indexes: Annotated[
-        tuple[tuple[str, ...], ...],
-        about("Lists of properties by which filters and orders are fast."),
-    ] = ()
-    navigation: Annotated[Navigation, about("The navigation properties by name.")] = {}
-    actions: Annotated[Actions, about("The actions of a record by name.")] = {}
-    read_only: Annotated[bool, about("Clients do not write it, and `load` does.")] = False
-    if_match: Annotated[
-        bool, about("Updates and deletes need an ETag, unless the profile does not.")
-    ] = True
-    columns: Annotated[
-        tuple[str, ...], about("The properties that lists in the console show.")
-    ] = ()
-    create_guarded: Annotated[
-        bool, about("A create needs `If-Match`, as operation 6 of the interface.")
-    ] = False
-    single_inline: Annotated[
-        bool, about("A single match is also at the top level of the response (operation 7).")
-    ] = False
-    key_narrows: Annotated[bool, about("A key restricts the collection (operation 9).")] = False
-    view: Annotated[View | None, about("The set that this one shows, by `base` and `columns`.")] = (
-        None
-    )
-    pair_filter: Annotated[
-        PairFilter | None,
-        about("Numbered pairs of properties that `$filter` alone has (operation 9)."),
-    ] = None
-    business_central: Annotated[
-        Fields | None, about("The table of Business Central that the set shows.")
-    ] = None
 
 
 class PropertyOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,7 +91,7 @@ class TableOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     table: Annotated[int, about("Its number.")]
     caption: Annotated[str, about("Its name, for messages.")]
-    properties: Annotated[Fields, about("Its fields by property.")]
+    properties: Annotated[Mapping[str, FieldOptions], about("Its fields by property.")]
     source: Annotated[str, about("The file that declares it in Business Central's source.")] = ""
     alias: Annotated[str, about("Another name of the set in addresses.")] = ""
     periods: Annotated[
@@ -193,11 +103,93 @@ class TableOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = {}
 
 
+class UniqueOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """An alternate key, if it is more than a list of names."""
+
+    properties: Annotated[tuple[str, ...], about("The names of the properties.")]
+    blank_is_free: Annotated[
+        bool, about("Several records may have an empty value; for one property.")
+    ] = False
+
+
+class SetOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """An entity set with its entity type."""
+
+    type: Annotated[str, about("The name of the entity type.")]
+    properties: Annotated[
+        Mapping[str, PropertyOptions],
+        about("The properties by name, each its type alone or a table."),
+    ]
+    description: Text = ""
+    caption: Caption = ""
+    list_caption: Annotated[str, about("The name of the list for people, such as `Vendors`.")] = ""
+    key: Annotated[str, about("The property with the key: a `Guid`, an `Int32`, or a text.")] = "id"
+    unique: Annotated[
+        tuple[tuple[str, ...] | UniqueOptions, ...],
+        about("The alternate keys: lists of properties, whose values are unique."),
+    ] = ()
+    indexes: Annotated[
+        tuple[tuple[str, ...], ...],
+        about("Lists of properties by which filters and orders are fast."),
+    ] = ()
+    navigation: Annotated[
+        Mapping[str, NavigationOptions], about("The navigation properties by name.")
+    ] = {}
+    actions: Annotated[Mapping[str, ActionOptions], about("The actions of a record by name.")] = {}
+    read_only: Annotated[bool, about("Clients do not write it, and `load` does.")] = False
+    if_match: Annotated[
+        bool, about("Updates and deletes need an ETag, unless the profile does not.")
+    ] = True
+    columns: Annotated[
+        tuple[str, ...], about("The properties that lists in the console show.")
+    ] = ()
+    create_guarded: Annotated[
+        bool, about("A create needs `If-Match`, as operation 6 of the interface.")
+    ] = False
+    single_inline: Annotated[
+        bool, about("A single match is also at the top level of the response (operation 7).")
+    ] = False
+    key_narrows: Annotated[bool, about("A key restricts the collection (operation 9).")] = False
+    view: Annotated[View | None, about("The set that this one shows, by `base` and `columns`.")] = (
+        None
+    )
+    pair_filter: Annotated[
+        PairFilter | None,
+        about("Numbered pairs of properties that `$filter` alone has (operation 9)."),
+    ] = None
+    business_central: Annotated[
+        TableOptions | None, about("The table of Business Central that the set shows.")
+    ] = None
+
+
+class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The file."""
+
+    comptoir: Annotated[Literal[1], about("The version of the format.")]
+    base: Annotated[
+        Literal["none", "built-in", "business-central-v2"],
+        about("The shipped catalog that the file adds to."),
+    ] = "none"
+    namespace: Annotated[str, about("The namespace of the types.")] = NAMESPACE
+    container: Annotated[str, about("The name of the entity container.")] = CONTAINER
+    sets: Annotated[Mapping[str, SetOptions], about("The entity sets by name.")] = {}
+    enums: Annotated[
+        Mapping[str, EnumOptions],
+        about("The enumerations by name, each a list of members or a table."),
+    ] = {}
+
+
 TABLES: tuple[type[msgspec.Struct], ...] = (
     FileOptions, SetOptions, PropertyOptions, NavigationOptions, ActionOptions, UniqueOptions,
     EnumOptions, TableOptions, FieldOptions, NamedOptions,
 )  # fmt: skip
 """The tables of a file."""
+
+SHORT: Mapping[type[msgspec.Struct], tuple[type, str]] = {
+    PropertyOptions: (str, "type"),
+    EnumOptions: (list, "members"),
+}
+"""The tables that may be written as the value of one of their options."""
 
 
 def json_schema() -> Mapping[str, object]:
@@ -206,10 +198,10 @@ def json_schema() -> Mapping[str, object]:
     for each in components.values():
         each["additionalProperties"] = False
     # an addition to a set of a base does not repeat what that declares
-    sets = components[SetOptions.__name__]
-    del sets["required"]
-    # this one is a table, and not tables by name
-    sets["properties"]["business_central"] = {"$ref": f"#/$defs/{TableOptions.__name__}"}
+    del components[SetOptions.__name__]["required"]
+    for kind, (_, option) in SHORT.items():
+        table = components[kind.__name__]
+        components[kind.__name__] = {"anyOf": [table["properties"][option], table]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$ref": f"#/$defs/{FileOptions.__name__}",

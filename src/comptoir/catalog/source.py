@@ -5,13 +5,23 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
-from typing import Self, TypeVar
+from typing import Self, TypeVar, get_args, get_type_hints
 
 import msgspec
+from msgspec.structs import FieldInfo
 
+from comptoir.catalog.options import (
+    SHORT,
+    TABLES,
+    FileOptions,
+    PropertyOptions,
+    SetOptions,
+    TableOptions,
+)
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.messages import suggestion
 from comptoir.errors.refusal import OperatorError
+from comptoir.profiles.record import NamedOptions
 
 Path = tuple[str, ...]
 """The keys that lead to a value, from the root of the file."""
@@ -29,6 +39,15 @@ _REPLACED = frozenset({"caption", "list_caption", "description", "columns"})
 
 _SET = len(("sets", "name"))
 """The keys that lead to an entity set."""
+
+NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+"""A simple identifier (CSDL 4.01, section 15.2) of the letters that paths have."""
+
+NAME_BYTES = 128
+"""The most bytes of other names."""
+
+LONGEST: Mapping[type[msgspec.Struct], int] = {SetOptions: 56, PropertyOptions: 63}
+"""The most bytes of the names of tables, from which those of indexes are made, and columns."""
 
 
 class Source:
@@ -50,6 +69,8 @@ class Source:
             for length in range(1, len(path) + 1):
                 self._offsets.setdefault(path[:length], at)
         self._faults: list[tuple[int, OperatorError]] = []
+        self.refused: set[str] = set()
+        """The names of tables that lack an option, which is their only fault."""
 
     @classmethod
     def parse(cls, name: str, text: bytes) -> Self:
@@ -111,30 +132,68 @@ class Source:
         error.details = details
         return error
 
-    def options(self, path: Path, given: object, kind: type[T]) -> T | None:
-        """The options of a table; each that is unknown, not valid or missing is a fault.
+    def options(self) -> FileOptions:
+        """The options of the file, without the tables that lack one that they need.
 
-        Returns None if it lacks an option that it needs.
+        Each that is unknown, not valid or missing is a fault.
         """
+        found = self._options((), self.content, FileOptions)
+        if found is None:
+            raise self.faults()
+        return found
+
+    def _options(self, path: Path, given: object, kind: type[T]) -> T | None:
+        """The options of a table; None if it lacks one that it needs."""
         if not isinstance(given, dict):
             self.fault(path, problems.NOT_A_TABLE(name=path[-1]))
             return None
         declared = _fields(kind)
         values: dict[str, object] = {}
         for name, value in given.items():
+            at = (*path, name)
             if name not in declared:
-                self.unknown((*path, name), "option", name, list(declared))
+                self.unknown(at, "option", name, list(declared))
                 continue
-            try:
-                values[name] = msgspec.convert(value, declared[name].type)
-            except msgspec.ValidationError as error:
-                invalid = problems.INVALID_OPTION(name=name, reason=str(error))
-                self.fault((*path, name), invalid)
-        missing = [name for name, each in declared.items() if each.required and name not in given]
-        for name in missing:
-            self.fault(path, problems.MISSING_OPTION(name=name, table=".".join(path)))
-        is_complete = all(name in values for name, each in declared.items() if each.required)
-        return kind(**values) if is_complete else None
+            field, inner = declared[name]
+            if inner is TableOptions:
+                values[name] = self._options(at, value, inner)
+            elif inner is not None and isinstance(value, dict):
+                values[name] = self._named(at, value, inner)
+            else:
+                try:
+                    values[name] = msgspec.convert(value, field.type)
+                except msgspec.ValidationError as error:
+                    self.fault(at, problems.INVALID_OPTION(name=name, reason=str(error)))
+        needed = [name for name, (field, _) in declared.items() if field.required]
+        for name in needed:
+            if name not in given:
+                self.fault(path, problems.MISSING_OPTION(name=name, table=".".join(path)))
+        return kind(**values) if values.keys() >= set(needed) else None
+
+    def _named(self, path: Path, given: Mapping[str, object], kind: type[T]) -> dict[str, T]:
+        """The tables of a table by name, without those that lack an option."""
+        found = {}
+        most, (short, option) = LONGEST.get(kind, NAME_BYTES), SHORT.get(kind, (dict, ""))
+        for name, each in given.items():
+            at = (*path, name)
+            if not NAME.fullmatch(name) or len(name.encode()) > most:
+                self.fault(at, problems.NOT_AN_IDENTIFIER(name=name, most=most))
+            is_short = option and isinstance(each, short)
+            options = self._options(at, {option: each} if is_short else each, kind)
+            if options is None:
+                self.refused.add(name)
+            else:
+                found[name] = options
+        self.check_names(path, list(found))
+        return found
+
+    def check_names(self, path: Path, names: Sequence[str]) -> None:
+        """Add the fault that a name is that of another one in any case."""
+        former: dict[str, str] = {}
+        for name in names:
+            other = former.setdefault(name.lower(), name)
+            if other != name or names.count(name) > 1:
+                self.fault((*path, name), problems.SAME_NAME(name=name, other=other))
 
     def _offset(self, path: Path) -> int:
         """The offset of the key of a value: that of the nearest table in which it is."""
@@ -155,8 +214,19 @@ class Source:
 
 
 @cache
-def _fields(kind: type[msgspec.Struct]) -> Mapping[str, msgspec.structs.FieldInfo]:
-    return {each.name: each for each in msgspec.structs.fields(kind)}
+def _fields(
+    kind: type[msgspec.Struct],
+) -> Mapping[str, tuple[FieldInfo, type[msgspec.Struct] | None]]:
+    """The options of a table; those that are tables, or tables by name, with the kind of these."""
+    hints = get_type_hints(kind)
+    # one within a field is checked as its value
+    inner = {
+        name: each
+        for name, hint in hints.items()
+        for each in get_args(hint)
+        if each in TABLES and each is not NamedOptions
+    }
+    return {each.name: (each, inner.get(each.name)) for each in msgspec.structs.fields(kind)}
 
 
 def _offsets(text: str) -> Iterator[tuple[Path, int]]:

@@ -21,12 +21,11 @@ from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.types import is_guid
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import Refusal
 from comptoir.http.feature import Feature, Kernel
 from comptoir.http.routes import RequestTarget, Routes, path_names
 from comptoir.plan.read import Bounds, PagePlan, list_pipeline
 from comptoir.plan.target import COMPANIES, may_read
-from comptoir.request.expression.parser import ExpressionLimits, parse_expression
+from comptoir.request.expression.parser import parse_expression
 from comptoir.request.expression.tree import Binary, Literal, Path
 from comptoir.request.headers import Headers, response_format
 from comptoir.request.options import OptionParser
@@ -128,11 +127,9 @@ class BusinessCentralRoutes(Routes):
             return at
         inner = f"/{COMPANIES}({await self._id(given, principal)})"
         option = f"{_OPTION}={quote(given, safe='')}"
-        query = (
-            at.query
-            if _option(at.query) is not None
-            else "&".join(filter(None, (option, at.query)))
-        )
+        query = at.query
+        if _option(query) is None:
+            query = f"{option}&{query}" if query else option
         root = at.root.naming(inner, query=option)
         return RequestTarget(root, inner + at.path, query, at.headers)
 
@@ -186,12 +183,9 @@ class BusinessCentralRoutes(Routes):
                 rest = raw_path[sum(len(each) + 1 for each in segments[:depth]) :]
                 url = f"{origin}{self._front}{root.url}"
                 return replace(root, url=url), rest.decode("latin-1")
-        raise self._unknown(names, origin + raw_path.decode("latin-1"))
-
-    def _unknown(self, names: tuple[str, ...], url: str) -> Refusal:
         if any(names[: len(each)] == each for each in self._environments):
-            return rows.NO_API(url=url)
-        return rows.NO_ENVIRONMENT()
+            raise rows.NO_API(url=origin + raw_path.decode("latin-1"))
+        raise rows.NO_ENVIRONMENT()
 
 
 def _name_in(segment: Segment) -> str | None:
@@ -251,7 +245,6 @@ def _name(segment: bytes) -> str:
 NAME = "entityDefinitions"
 _PATHS = frozenset({f"/{NAME}", f"/{NAME}/"})
 _OPTIONS = FORMAT_OPTIONS | {"$filter"}
-_FILTERED = ("entityName",)
 _ENGLISH = 1033
 """The language of the captions: English of the United States, as Windows numbers languages."""
 
@@ -262,9 +255,6 @@ class Definitions:
     def __init__(self, model: Model, settings: Settings) -> None:
         queries = settings.behaviour.queries
         self._options = OptionParser(queries.versions, queries.unsupported)
-        self._limits = ExpressionLimits(
-            settings.expression_nodes, settings.expression_depth, settings.expression_list
-        )
         self._definitions = {each: _definition(each) for each in model.sets}
 
     def has(self, path: str) -> bool:
@@ -279,7 +269,7 @@ class Definitions:
         options = self._options.parse(request.query)
         form = response_format(request.headers, options.format)
         allow_options(options, _OPTIONS, NAME)
-        name = None if options.filter is None else self._name_in(options.filter)
+        name = None if options.filter is None else _name_filtered(options.filter)
         rights = request.principal.rights
         readable = None if rights is None else rights.readable
         listed = [
@@ -291,12 +281,13 @@ class Definitions:
         body = msgspec.json.encode({"@odata.context": context, "value": listed})
         return Response(200, [(b"content-type", form.media_type), ODATA_VERSION], body)
 
-    def _name_in(self, text: str) -> str:
-        """The name in `entityName eq 'NAME'`; raises `Refusal` (501) for any other filter."""
-        match parse_expression(text, self._limits):
-            case Binary("eq", Path(segments), Literal("string", name)) if segments == _FILTERED:
-                return name
-        raise rows.DEFINITIONS_FILTER("$filter")
+
+def _name_filtered(text: str) -> str:
+    """The name in `entityName eq 'NAME'`; raises `Refusal` (501) for any other filter."""
+    match parse_expression(text):
+        case Binary("eq", Path(("entityName",)), Literal("string", name)):
+            return name
+    raise rows.DEFINITIONS_FILTER("$filter")
 
 
 def _definition(entity_set: EntitySet) -> dict[str, object]:

@@ -1,25 +1,16 @@
 """The names of sets, records and properties for people."""
 
 import re
-from functools import lru_cache
 
 from comptoir.edm.model import EntitySet, EntityType, Property
-
-CACHED_NAMES = 4_000
-"""The names whose words are kept."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z0-9]+|[0-9]+|[A-Z]")
 """A word of a name in camel case, or its digits."""
 
 
-def caption(declared: Property) -> str:
-    """The caption of a property: that of the catalog, or else its name as words."""
-    return _caption(declared.caption, declared.name)
-
-
-def type_caption(entity_type: EntityType) -> str:
-    """The caption of one record of a type."""
-    return _caption(entity_type.caption, entity_type.name)
+def caption(declared: Property | EntityType) -> str:
+    """The caption of a property, or of one record of a type; else the name as words."""
+    return words(declared.name) if declared.caption == declared.name else declared.caption
 
 
 def set_caption(entity_set: EntitySet) -> str:
@@ -27,13 +18,8 @@ def set_caption(entity_set: EntitySet) -> str:
     return entity_set.caption or words(entity_set.name)
 
 
-@lru_cache(CACHED_NAMES)
 def words(name: str) -> str:
     """A name in camel case as words: `addressLine1` is "Address line 1"."""
     found = _WORD.findall(name.replace("_", " "))
     text = " ".join(" ".join(each if each.isupper() else each.lower() for each in found).split())
     return f"{text[:1].upper()}{text[1:]}" or name
-
-
-def _caption(declared: str, name: str) -> str:
-    return words(name) if declared == name else declared

@@ -7,18 +7,20 @@ import hmac
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 from urllib.parse import quote_plus, urlencode
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from comptoir.auth.issuers import BASIC, OPENID, LoginEndpoints, OutsideIssuers
+from comptoir.auth.origins import redirect_uri
 from comptoir.auth.records import Issuer, Login, LoginPolicy, Registry
 from comptoir.auth.verification import CLOCK_SKEW, MAX_TOKEN_BYTES
 from comptoir.errors.messages import quoted
 from comptoir.features.console import errors
-from comptoir.features.console.logins import CODE_SECONDS
+from comptoir.features.console.logins import CODE_SECONDS, new_secret
 from comptoir.outgoing import OutgoingError, PostAnswer, PostForm
 
 LONGEST_CODE = 2_048
@@ -31,7 +33,7 @@ _PENDING = re.compile(r"([0-9]{1,12})\.([\w-]{22})\.([0-9a-f]{64}|)", re.ASCII)
 
 
 class PendingLogin(Struct, frozen=True):
-    """A login that waits for its user to come back from the issuer with a name.
+    """A login that waits for its user to come back from the issuer with a name, to `back`.
 
     Only the browser has the secret, from which all that the issuer sees of the login is derived. So
     any process can finish the login, and no other browser and no other issuer can.
@@ -40,19 +42,20 @@ class PendingLogin(Struct, frozen=True):
     one: on the way back from the issuer's site, the browser does not send its cookie.
     """
 
-    issuer: str
+    issuer: Issuer
+    policy: LoginPolicy
+    back: str
     begun_at: int
     secret: str
     former: str
 
-    @classmethod
-    def parsed(cls, issuer: str, text: str, now: int) -> Self | None:
-        """The one in a cookie; None if it is malformed or has ended."""
+    def resumed(self, text: str, now: int) -> "PendingLogin | None":
+        """The one with this `text`; None if it is malformed or has ended."""
         found = _PENDING.fullmatch(text)
         # another host, whose clock is ahead, may have begun it
         if found is None or not -CLOCK_SKEW <= now - int(found[1]) < CODE_SECONDS:
             return None
-        return cls(issuer, int(found[1]), found[2], found[3])
+        return replace(self, begun_at=int(found[1]), secret=found[2], former=found[3])
 
     @property
     def text(self) -> str:
@@ -65,7 +68,7 @@ class PendingLogin(Struct, frozen=True):
         The user brings back the `state` (RFC 6749, 4.1.1), the ID token contains the `nonce`, and
         the `verifier` proves to the issuer that this login has asked for a code (RFC 7636, 4.1).
         """
-        text = f"{purpose} {self.begun_at} {self.issuer} {self.former}"
+        text = f"{purpose} {self.begun_at} {self.issuer.name} {self.former}"
         return _base64url(hmac.digest(self.secret.encode(), text.encode(), "sha256"))
 
 
@@ -89,29 +92,28 @@ class CodeFlow:
         issuers = () if known is None else known.issuers.values()
         return sorted(each.name for each in issuers if each.terms.login is not None)
 
-    async def issuer(self, name: str) -> tuple[Issuer, LoginPolicy]:
-        """The issuer with a name, and its login.
+    async def begun(self, name: str, origin: str, now: int, former: str) -> PendingLogin:
+        """A login with an issuer that begins now, at an own origin.
 
         Raises `Refusal` (404) if users do not log in with it, and 503 while the database is away.
         """
         known = self._registry.known or await self._registry.refresh()
         for each in known.issuers.values():
             if each.name == name and each.terms.login is not None:
-                return each, each.terms.login
+                back = redirect_uri(origin, name)
+                return PendingLogin(each, each.terms.login, back, now, new_secret(), former)
         raise errors.NO_LOGIN()
 
-    async def address(
-        self, issuer: Issuer, policy: LoginPolicy, pending: PendingLogin, back: str
-    ) -> str:
-        """The address where the user logs in, to return to `back`; raises `OutgoingError`."""
-        endpoint = (await self._issuers.endpoints(issuer)).authorization_endpoint
+    async def address(self, pending: PendingLogin) -> str:
+        """The address where the user logs in; raises `OutgoingError`."""
+        endpoint = (await self._issuers.endpoints(pending.issuer)).authorization_endpoint
         verifier = pending.derived("verifier").encode()
         query = urlencode(
             {
                 "response_type": "code",
-                "client_id": policy.client_id,
-                "redirect_uri": back,
-                "scope": " ".join((OPENID, *policy.scopes)),
+                "client_id": pending.policy.client_id,
+                "redirect_uri": pending.back,
+                "scope": " ".join((OPENID, *pending.policy.scopes)),
                 "state": pending.derived("state"),
                 "nonce": pending.derived("nonce"),
                 "code_challenge": _base64url(hashlib.sha256(verifier).digest()),
@@ -120,19 +122,12 @@ class CodeFlow:
         )
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{query}"
 
-    async def user(
-        self,
-        issuer: Issuer,
-        policy: LoginPolicy,
-        pending: PendingLogin,
-        code: str,
-        iss: str,
-        back: str,
-    ) -> Login:
-        """The user who has returned to `back` with a code and the `iss` of RFC 9207, or a blank.
+    async def user(self, pending: PendingLogin, code: str, iss: str) -> Login:
+        """The user who has returned with a code and the `iss` of RFC 9207, or a blank.
 
         Raises `OutgoingError`, `Refusal` for an ID token that is not valid, and `NoRoleError`.
         """
+        issuer, policy = pending.issuer, pending.policy
         document = await self._issuers.endpoints(issuer)
         is_named = iss or document.authorization_response_iss_parameter_supported
         if is_named and iss != issuer.url:
@@ -140,7 +135,7 @@ class CodeFlow:
         sent = {
             "grant_type": "authorization_code",
             "code": code,
-            "redirect_uri": back,
+            "redirect_uri": pending.back,
             "code_verifier": pending.derived("verifier"),
         }
         fields, authorization = await _authenticated(sent, policy, document)

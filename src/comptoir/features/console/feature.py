@@ -1,7 +1,6 @@
 """The console as a part of a service."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 
@@ -62,7 +61,7 @@ class Console(Feature):
     @asynccontextmanager
     async def opened(self, kernel: Kernel) -> AsyncIterator[None]:
         self._kernel = kernel
-        self._figures = Figures(kernel.metrics, time.time)
+        self._figures = Figures(kernel.metrics)
         yield
 
     @override

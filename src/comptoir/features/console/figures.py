@@ -1,11 +1,11 @@
 """The figures of the last minutes, sampled from the metrics of all workers."""
 
+import time
 from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from comptoir.edm.times import Clock
 from comptoir.http.metrics import Counts, Metrics
 
 MINUTES = 15
@@ -37,18 +37,17 @@ class Point(NamedTuple):
 class Figures:
     """Samples the metrics; a sample costs a millisecond."""
 
-    def __init__(self, metrics: Metrics, clock: Clock) -> None:
+    def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        self._clock = clock
         self._samples: deque[tuple[float, Counts]] = deque(maxlen=_SAMPLES + 1)
 
     async def sample(self) -> None:
         """Take a sample now."""
-        self._samples.append((self._clock(), self._metrics.counts()))
+        self._samples.append((time.time(), self._metrics.counts()))
 
     def points(self) -> Sequence[Point]:
         """The figures between each two samples, and up to now, in the order of time."""
-        now = (self._clock(), self._metrics.counts())
+        now = (time.time(), self._metrics.counts())
         return [
             _point(at - since, at, before, after)
             for (since, before), (at, after) in pairwise([*self._samples, now])

@@ -95,13 +95,10 @@ def chosen(form: Form, what: str, check: Callable[[Sequence[str]], T]) -> T | No
     if form.has(decision, ALL):
         return None
     values = list(dict.fromkeys(form.data.texts(boxes)))
-
-    def checked(_: str) -> T:
-        if not values:
-            raise problems.NOTHING_CHOSEN(what=what)
-        return check(values)
-
-    return form.read(boxes, checked)
+    if not values:
+        form.refuse(boxes, problems.NOTHING_CHOSEN(what=what))
+        return None
+    return form.read(boxes, lambda _: check(values))
 
 
 async def company_options(visit: Visit, others: Iterable[str] = ()) -> list[tuple[str, str]]:

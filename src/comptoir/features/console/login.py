@@ -16,8 +16,8 @@ from starlette.responses import RedirectResponse, Response
 from comptoir.auth.audit import Actor
 from comptoir.auth.failures import Guesses
 from comptoir.auth.issuers import NoRoleError
-from comptoir.auth.origins import CONSOLE, redirect_uri
-from comptoir.auth.records import Issuer, Login, LoginPolicy
+from comptoir.auth.origins import CONSOLE
+from comptoir.auth.records import Login
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.features.console import errors
 from comptoir.features.console.backend import QUICK_SECONDS, Backend
@@ -89,11 +89,10 @@ class LoginPage:
         code = (await read_form(request, _LARGEST_FORM)).text("code").strip()
         origin: str = request.scope[ORIGIN]
         backend = self._backend
-        former = former_digest(request.cookies.get(cookie_name(origin), ""))
         # one after another: many at the same time would fill the queue of writes
         async with self._lock:
             check_guesses(self._guesses, GUESSED, exchange)
-            new = new_session(backend, exchange, former)
+            new = new_session(backend, exchange, _former(request))
             session = await backend.logins.begin(code, new)
             if session is None:
                 self._guesses.note(GUESSED, exchange.client)
@@ -195,19 +194,15 @@ class IssuerLogin:
         """
         if request.headers.get("sec-fetch-site") not in _OWN_SITES:
             return RedirectResponse(LOGIN, 303)
-        origin: str = request.scope[ORIGIN]
-        issuer, console = await self._backend.code_flow.issuer(request.path_params["issuer"])
-        former = former_digest(request.cookies.get(cookie_name(origin), ""))
-        pending = PendingLogin(issuer.name, self._backend.now, new_secret(), former)
-        back = redirect_uri(origin, issuer.name)
+        pending = await self._begun(request)
         try:
-            with self._waiting(issuer):
-                address = await self._backend.code_flow.address(issuer, console, pending, back)
+            with self._waiting(pending.issuer.name):
+                address = await self._backend.code_flow.address(pending)
         except Refusal as refusal:
-            return self._failed(issuer, refusal, request)
+            return self._failed(pending, refusal, request)
         response = RedirectResponse(address, 303)
         # the way back is a navigation from another site, for which a strict cookie is not sent
-        set_cookie(response, origin, "login", pending.text, "lax", CODE_SECONDS)
+        set_cookie(response, request.scope[ORIGIN], "login", pending.text, "lax", CODE_SECONDS)
         return response
 
     async def come_back(self, request: Request) -> Response:
@@ -220,28 +215,30 @@ class IssuerLogin:
         exchange.hide_query()
         query = form_data(request.url.query)
         origin: str = request.scope[ORIGIN]
-        issuer, console = await self._backend.code_flow.issuer(request.path_params["issuer"])
+        pending = await self._begun(request)
+        name = pending.issuer.name
         try:
-            pending = self._pending(request, issuer, query)
+            cookie = request.cookies.get(cookie_name(origin, "login"), "")
+            pending = _resumed(pending, cookie, self._backend.now, query.text("state"))
         except Refusal as refusal:
             # any site can send an answer that this browser has not asked for, and another login may
             # be under way in it: that goes on, and nobody waits
-            return self._failed(issuer, refusal, request)
-        check_guesses(self._guesses, issuer.name, exchange)
+            return self._failed(pending, refusal, request)
+        check_guesses(self._guesses, name, exchange)
         new = new_session(self._backend, exchange, pending.former)
         session: Session | None = None
         try:
-            login = await self._login(origin, issuer, console, pending, query)
+            login = await self._login(pending, query)
         except Refusal as refusal:
             # 503: nobody has checked the code, or the ID token
             if refusal.error.status != 503:
-                self._guesses.note(issuer.name, exchange.client)
-            response = self._failed(issuer, refusal, request)
+                self._guesses.note(name, exchange.client)
+            response = self._failed(pending, refusal, request)
         else:
             logins = self._backend.logins
-            session = await logins.begin_once(pending.text, issuer, login, new)
+            session = await logins.begin_once(pending.text, pending.issuer, login, new)
             if session is None:
-                response = self._failed(issuer, errors.FINISHED_LOGIN(), request)
+                response = self._failed(pending, errors.FINISHED_LOGIN(), request)
         if session is not None:
             exchange.subject = session.login.by
             # a redirect would still be a navigation from the issuer, without the strict cookie
@@ -251,33 +248,20 @@ class IssuerLogin:
         set_cookie(response, origin, "login", "", "lax", 0)
         return response
 
-    def _pending(self, request: Request, issuer: Issuer, query: FormData) -> PendingLogin:
-        """The login that an answer belongs to; raises `Refusal` (403) without one."""
-        cookie = request.cookies.get(cookie_name(request.scope[ORIGIN], "login"), "")
-        pending = PendingLogin.parsed(issuer.name, cookie, self._backend.now)
-        if pending is None:
-            raise errors.NOT_BEGUN(issuer=issuer.name, minutes=CODE_SECONDS // 60)
-        if not hmac.compare_digest(query.text("state").encode(), pending.derived("state").encode()):
-            raise errors.OTHER_LOGIN()
-        return pending
+    async def _begun(self, request: Request) -> PendingLogin:
+        origin: str = request.scope[ORIGIN]
+        name, former = request.path_params["issuer"], _former(request)
+        return await self._backend.code_flow.begun(name, origin, self._backend.now, former)
 
-    async def _login(
-        self,
-        origin: str,
-        issuer: Issuer,
-        console: LoginPolicy,
-        pending: PendingLogin,
-        query: FormData,
-    ) -> Login:
+    async def _login(self, pending: PendingLogin, query: FormData) -> Login:
         """The user whom the issuer names in exchange for the code; raises `Refusal`."""
-        code = query.text("code")
+        code, issuer = query.text("code"), pending.issuer.name
         if query.text("error") == "access_denied":
-            raise errors.CANCELLED(issuer=issuer.name)
+            raise errors.CANCELLED(issuer=issuer)
         if query.has("error") or not 0 < len(code) <= LONGEST_CODE:
-            raise errors.NO_CODE(issuer=issuer.name)
-        back, iss = redirect_uri(origin, issuer.name), query.text("iss")
+            raise errors.NO_CODE(issuer=issuer)
         with self._waiting(issuer):
-            login = await self._backend.code_flow.user(issuer, console, pending, code, iss, back)
+            login = await self._backend.code_flow.user(pending, code, query.text("iss"))
         try:
             checked_subject(login.subject)
         except OperatorError as error:
@@ -285,9 +269,8 @@ class IssuerLogin:
         return login
 
     @contextmanager
-    def _waiting(self, issuer: Issuer) -> Iterator[None]:
+    def _waiting(self, name: str) -> Iterator[None]:
         """Wait for an issuer; raises `Refusal` if too many do, or for what the issuer did."""
-        name = issuer.name
         if self._running[name] >= MOST_RUNNING:
             raise errors.MANY_LOGINS(count=MOST_RUNNING, issuer=name)
         self._running[name] += 1
@@ -295,6 +278,8 @@ class IssuerLogin:
             yield
         except OutgoingError as error:
             raise errors.LOGIN_FAILED(issuer=name) from error
+        except NoRoleError as error:
+            raise errors.NO_ROLE(issuer=name) from error
         except Refusal as refusal:
             # the challenge of a 401 is for programs
             is_refused = refusal.error.status == 401
@@ -303,17 +288,30 @@ class IssuerLogin:
                 headers=None if is_refused else refusal.headers,
                 issuer=name,
             ) from refusal
-        except NoRoleError as error:
-            raise errors.NO_ROLE(issuer=name) from error
         finally:
             self._running[name] -= 1
 
-    def _failed(self, issuer: Issuer, refusal: Refusal, request: Request) -> Response:
+    def _failed(self, pending: PendingLogin, refusal: Refusal, request: Request) -> Response:
         """Note a login that failed for the audit log, and show the ways to log in."""
         exchange: Exchange = request.scope["exchange"]
-        reason, target = _reason(refusal), f"{GUESSED} {issuer.name}"
+        reason, target = _reason(refusal), f"{GUESSED} {pending.issuer.name}"
         self._backend.failures.note(target, exchange.client, reason, exchange.id)
         return login_form(self._backend, refusal)
+
+
+def _resumed(begun: PendingLogin, cookie: str, now: int, state: str) -> PendingLogin:
+    """The login of a cookie to which an answer belongs; raises `Refusal` (403) without one."""
+    pending = begun.resumed(cookie, now)
+    if pending is None:
+        raise errors.NOT_BEGUN(issuer=begun.issuer.name, minutes=CODE_SECONDS // 60)
+    if not hmac.compare_digest(state.encode(), pending.derived("state").encode()):
+        raise errors.OTHER_LOGIN()
+    return pending
+
+
+def _former(request: Request) -> str:
+    """The digest of the session that a browser has, blank without one."""
+    return former_digest(request.cookies.get(cookie_name(request.scope[ORIGIN]), ""))
 
 
 def _reason(refusal: Refusal) -> str:

@@ -1,6 +1,7 @@
 """Forms for records, made from the declaration of their entity type."""
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Literal
 
 import msgspec
@@ -8,7 +9,7 @@ import msgspec
 from comptoir.edm.model import EntityType, Property
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.times import Date
-from comptoir.edm.types import TEXT_LENGTH, Boolean, EdmError, EnumText, Text
+from comptoir.edm.types import TEXT_LENGTH, Boolean, EnumText, Text
 from comptoir.features.console.captions import caption
 from comptoir.features.console.record_query import default_columns, heading
 from comptoir.features.console.values import Presented, Values, empty, initial, presented, shown
@@ -72,7 +73,7 @@ def secrets(entity_type: EntityType) -> tuple[str, ...]:
 def form_fields(
     entity_type: EntityType,
     values: Values,
-    errors: Mapping[str, str] | None = None,
+    errors: Mapping[str, str] = MappingProxyType({}),
     *,
     creating: bool = False,
 ) -> list[FormField]:
@@ -80,11 +81,27 @@ def form_fields(
 
     `errors` are messages by the names of properties.
     """
-    errors = errors or {}
-    return [
-        _field(each, values, errors.get(each.name, ""), creating=creating)
-        for each in editable(entity_type, creating=creating)
-    ]
+    fields: list[FormField] = []
+    for declared in editable(entity_type, creating=creating):
+        absent = initial(declared) if creating else empty(declared)
+        value = "" if declared.secret else shown(declared, values.get(declared.name, absent))
+        choices = _choices(declared)
+        options = choices or {each: each for each in declared.suggested}
+        if choices and value not in choices:
+            options = {value: value, **choices}
+        field = FormField(
+            name=declared.name,
+            label=caption(declared),
+            description=declared.description,
+            control=_control(declared, value),
+            value=value,
+            options=options,
+            required=declared.required and not (creating and declared.numbered),
+            note=" ".join(_notes(declared)),
+            error=errors.get(declared.name, ""),
+        )
+        fields.append(field)
+    return fields
 
 
 def shown_properties(
@@ -138,26 +155,6 @@ def record_title(entity_type: EntityType, values: Values) -> str:
     return short(text_of(entity_type.by_name[title[0]], values).strip()) if title else ""
 
 
-def _field(declared: Property, values: Values, error: str, *, creating: bool) -> FormField:
-    absent = initial(declared) if creating else empty(declared)
-    value = "" if declared.secret else shown(declared, values.get(declared.name, absent))
-    choices = _choices(declared)
-    options = choices or {each: each for each in declared.suggested}
-    if choices and value not in choices:
-        options = {value: value, **choices}
-    return FormField(
-        name=declared.name,
-        label=caption(declared),
-        description=declared.description,
-        control=_control(declared, value),
-        value=value,
-        options=options,
-        required=declared.required and not (creating and declared.numbered),
-        note=" ".join(_notes(declared)),
-        error=error,
-    )
-
-
 def _control(declared: Property, value: str) -> Control:
     edm_type = declared.type
     if declared.secret:
@@ -168,22 +165,11 @@ def _control(declared: Property, value: str) -> Control:
         return "whole"
     if isinstance(edm_type, DecimalNumber):
         return "number"
-    if isinstance(edm_type, Date) and _is_day(edm_type, value):
+    if isinstance(edm_type, Date):
         return "day"
     # a field of one line would drop line ends
     is_long = declared.is_unlimited or "\n" in value or "\r" in value
     return "lines" if is_long else "line"
-
-
-def _is_day(day: Date, value: str) -> bool:
-    """Whether a field for days keeps a value: browsers remove what is not a day."""
-    if not value:
-        return True
-    try:
-        day.from_text(value)
-    except EdmError:
-        return False
-    return True
 
 
 def _choices(declared: Property) -> Mapping[str, str]:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from comptoir.auth.records import ConsoleRole
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import EntitySet, Property
 from comptoir.errors.refusal import Refusal
-from comptoir.features.console.captions import caption, set_caption, type_caption
+from comptoir.features.console.captions import caption, set_caption
 from comptoir.features.console.company_records import (
     ChangeLine,
     CompanyRecords,
@@ -54,7 +54,7 @@ async def show(visit: Visit) -> Answer:
     title = "Changes"
     if entity_set is not None and key:
         name = names.get((entity_set.name, key), key)
-        title = f"Changes of {type_caption(entity_set.type).lower()} {name}"
+        title = f"Changes of {caption(entity_set.type).lower()} {name}"
     earlier = dict(parse_qsl(urlsplit(next_link).query)).get("from", "")
     latest = {name: text for name, text in options.items() if name != "from"}
     context = {
@@ -134,7 +134,7 @@ def _row(
     return {
         "line": line,
         "verb": _VERBS.get(line.verb, line.verb),
-        "set_caption": line.entity_set if entity_set is None else type_caption(entity_set.type),
+        "set_caption": line.entity_set if entity_set is None else caption(entity_set.type),
         "name": name,
         "record_page": record_page,
         "history_page": history_page,
@@ -145,26 +145,21 @@ def _row(
 
 def _values(entity_set: EntitySet | None, line: ChangeLine) -> Iterator[ChangedValue]:
     """The values of a change, without the time that each change sets."""
+    # the catalog may lack the property
+    by_name = {} if entity_set is None else entity_set.type.by_name
     for name, before in line.before.items():
-        declared = None if entity_set is None else entity_set.type.by_name.get(name)
-        after = line.after.get(name)
-        # the catalog may lack the property
-        text = name if declared is None else caption(declared)
-        if declared is None or (declared.is_unlimited and not declared.secret):
-            yield ChangedValue(name, text, _plain(before), _plain(after))
-        elif declared.secret:
-            hidden = Presented(MASK, MASK)
-            yield ChangedValue(name, text, hidden, hidden)
-        elif not declared.is_stamp:
-            both = [
-                _plain(None) if value is None else presented(declared, value)
-                for value in (before, after)
-            ]
-            yield ChangedValue(name, text, *both)
+        declared = by_name.get(name)
+        if declared is None or not declared.is_stamp:
+            both = [_presented(declared, each) for each in (before, line.after.get(name))]
+            yield ChangedValue(name, name if declared is None else caption(declared), *both)
 
 
-def _plain(value: Json) -> Presented:
-    """A value of a property without a limit, which may have millions of characters."""
+def _presented(declared: Property | None, value: Json) -> Presented:
+    """A value of a change; one without a limit may have millions of characters."""
+    if declared is not None and declared.secret:
+        return Presented(MASK, MASK)
+    if declared is not None and value is not None and not declared.is_unlimited:
+        return presented(declared, value)
     text = "" if value is None else str(value)
     beginning = short(text)
     length = f" ({len(text):,} characters)" if beginning != text else ""

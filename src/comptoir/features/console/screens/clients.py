@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -39,6 +39,7 @@ MOST_SHOWN = 200
 """The most clients that the list shows."""
 
 _PAGE = "/clients/client"
+_USUAL = (("secret-days", str(USUAL_DAYS)), ("key-days", str(USUAL_DAYS)))
 _days = number(1, LONGEST_DAYS)
 
 
@@ -88,7 +89,7 @@ async def add(visit: Visit) -> Answer:
 async def change(visit: Visit) -> Answer:
     """Change the parts of a client that differ from the form."""
     client = await _client(visit, visit.form.text("name"))
-    form = Form(visit.form)
+    form = Form(FormData((*visit.form.pairs, *_USUAL)))
     terms = _terms(form)
     if not form.errors:
         changes = {part: value for part, value in terms.items() if getattr(client, part) != value}
@@ -110,26 +111,26 @@ async def change(visit: Visit) -> Answer:
             form.refuse("roles", error)
         else:
             return _back(visit, client.name, "changed")
-    return await _page_of(visit, client, form)
+    return await _page_of(visit, client, form, "The client was not changed.")
 
 
 async def add_secret(visit: Visit) -> Answer:
     """Add a secret, and show it."""
     client = await _client(visit, visit.form.text("name"))
-    form = Form(visit.form)
+    form = _added(visit, client)
     days = form.read("secret-days", _days)
     if days is not None:
         secret, text = secret_for(days)
         change = visit.backend.control.add_secret(client.name, secret, visit.actor)
         if await form.accepts("secret-days", change):
             return _secret_page(visit, client, text)
-    return await _page_of(visit, client, secrets=form)
+    return await _page_of(visit, client, form, "The secret was not added.")
 
 
 async def add_key(visit: Visit) -> Answer:
     """Add a public key or a certificate."""
     client = await _client(visit, visit.form.text("name"))
-    form = Form(visit.form)
+    form = _added(visit, client)
     days, now = form.read("key-days", _days), int(time.time())
 
     def parsed(text: str) -> ClientKey:
@@ -140,76 +141,67 @@ async def add_key(visit: Visit) -> Answer:
         change = visit.backend.control.add_key(client.name, key, visit.actor)
         if await form.accepts("pem", change):
             return _back(visit, client.name, "key")
-    return await _page_of(visit, client, keys=form)
+    return await _page_of(visit, client, form, "The key was not added.")
 
 
-async def disable(visit: Visit) -> Answer:
-    """Disable a client."""
-    return await _switch(visit, ActName.CLIENT_DISABLE, Client.disabled, "disabled")
+def _switch(path: str, name: ActName, changed: Callable[[Client], Client], done: str) -> Endpoint:
+    """An endpoint by which an admin disables or enables a client."""
 
+    async def handle(visit: Visit) -> Answer:
+        target = visit.form.text("name")
+        await visit.backend.control.change_client(changed, visit.act(name, target))
+        return _back(visit, target, done)
 
-async def enable(visit: Visit) -> Answer:
-    """Enable a client."""
-    now = time.time()
-    return await _switch(visit, ActName.CLIENT_ENABLE, lambda each: each.enabled(now), "enabled")
-
-
-async def _switch(
-    visit: Visit, name: ActName, changed: Callable[[Client], Client], done: str
-) -> Answer:
-    target = visit.form.text("name")
-    await visit.backend.control.change_client(changed, visit.act(name, target))
-    return _back(visit, target, done)
+    return Endpoint("POST", path, handle, ConsoleRole.ADMIN)
 
 
 async def _client(visit: Visit, name: str) -> Client:
     """The client with a name; raises `Refusal` (404)."""
-    known = await visit.backend.control.load()
-    found = next((each for each in known.clients.values() if each.name == name), None)
+    found = (await visit.backend.control.load()).by_name.get(name)
     if found is None:
         raise errors.NO_CLIENT()
     return found
 
 
 async def _new_page(visit: Visit, form: Form) -> TemplatePage:
-    context = {**await _choices(visit, set()), "companies": await company_options(visit)}
+    context = await _choices(visit, (), await company_options(visit))
     return form_page("client_new.html", "New client", form, **context)
 
 
 async def _page_of(
-    visit: Visit,
-    client: Client,
-    form: Form | None = None,
-    secrets: Form | None = None,
-    keys: Form | None = None,
+    visit: Visit, client: Client, form: Form | None = None, refused: str = ""
 ) -> TemplatePage:
-    """The page of a client; the given entries have errors."""
-    usual = Form(FormData((("secret-days", str(USUAL_DAYS)), ("key-days", str(USUAL_DAYS)))))
+    """The page of a client; what is `refused` has errors in the form."""
     companies = await company_options(visit, client.companies or ())
     names = dict(companies)
     context = {
         "client": client,
-        "form": form or Form(_form_data(client)),
+        "refused": refused,
         "seen": _digest(client),
-        "secrets": secrets or usual,
-        "keys": keys or usual,
         "company_names": [names.get(each, each) for each in sorted(client.companies or ())],
         "now": visit.backend.now,
-        **await _choices(visit, client.roles or set()),
-        "companies": companies,
+        **await _choices(visit, client.roles or set(), companies),
     }
-    is_refused = bool(form or secrets or keys)
-    return TemplatePage("client.html", f"Client {client.name}", context, 400 if is_refused else 200)
+    form = form or Form(_form_data(client))
+    return form_page("client.html", f"Client {client.name}", form, **context)
 
 
-async def _choices(visit: Visit, roles: Set[str]) -> Context:
-    """The scopes and roles that the fields of a client offer, with the roles that it has."""
+def _added(visit: Visit, client: Client) -> Form:
+    """The form of a secret or a key, on the page with that of the client."""
+    return Form(FormData((*visit.form.pairs, *_form_data(client).pairs)))
+
+
+async def _choices(
+    visit: Visit, roles: Iterable[str], companies: Sequence[tuple[str, str]]
+) -> Context:
+    """The options that the fields of a client offer, with the roles that it has."""
     known = {each.name for each in await visit.backend.control.roles()}
     return {
         "scopes": [(each, each) for each in Scope],
         "rate": RATE,
         "quota": QUOTA,
-        "roles": [(each, each) for each in sorted(known | roles)],
+        "roles": [(each, each) for each in sorted(known.union(roles))],
+        "companies": companies,
     }
 
 
@@ -221,7 +213,7 @@ def _form_data(client: Client) -> FormData:
     pairs += [("access", ALL if client.companies is None else SOME)]
     pairs += [("companies", each) for each in client.companies or ()]
     pairs += [("rate", str(client.rate or "")), ("quota", str(client.quota or ""))]
-    return FormData(pairs)
+    return FormData((*pairs, *_USUAL))
 
 
 def _digest(client: Client) -> str:
@@ -272,8 +264,10 @@ SCREEN = Screen(
         ),
         Endpoint("POST", "/keys/add", add_key, ConsoleRole.ADMIN),
         act("/keys/remove", ControlStore.remove_key, ["name", "kid"], "key-removed", _PAGE, "name"),
-        Endpoint("POST", "/disable", disable, ConsoleRole.ADMIN),
-        Endpoint("POST", "/enable", enable, ConsoleRole.ADMIN),
+        _switch("/disable", ActName.CLIENT_DISABLE, Client.disabled, "disabled"),
+        _switch(
+            "/enable", ActName.CLIENT_ENABLE, lambda each: each.enabled(time.time()), "enabled"
+        ),
         act("/remove", ControlStore.remove_client, ["name"], "removed", "/clients"),
     ),
     40,

@@ -12,7 +12,7 @@ from comptoir.edm.types import Guid
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import BAD_REQUEST, ENTITY_CHANGED, RECORD_NOT_FOUND
 from comptoir.features.console import errors
-from comptoir.features.console.captions import caption, type_caption
+from comptoir.features.console.captions import caption
 from comptoir.features.console.company_records import (
     SET,
     ChangeLine,
@@ -157,8 +157,7 @@ class _Editor:
 
     def new(self, values: Values, refusal: Refusal | None = None) -> TemplatePage:
         """The form for a new record."""
-        errors, problem = self._errors(refusal, creating=True)
-        errors |= _again(name for name in secrets(self._type) if name in values)
+        errors, problem = self._errors(refusal, values, creating=True)
         context = {
             **links(self._visit, self._set),
             "set_page": page_url(self._visit, self._set),
@@ -167,7 +166,7 @@ class _Editor:
             "problem": problem,
         }
         return TemplatePage(
-            "new.html", f"New {type_caption(self._type).lower()}", context, _status(refusal)
+            "new.html", f"New {caption(self._type).lower()}", context, _status(refusal)
         )
 
     async def _change(self) -> ChangeLine:
@@ -185,22 +184,18 @@ class _Editor:
             return Redirect(address)
         try:
             version = await self._records.update(self._set, self._key, draft.tag, draft.changes)
+            return self._redirect(what, version)
         except Refusal as refusal:
             if refusal.error is not ENTITY_CHANGED:
                 return self._form(draft, refusal)
-        else:
-            return self._redirect(what, version)
         try:
-            now = await self._records.read(self._set, self._key)
+            return await self._conflict(draft, await self._records.read(self._set, self._key))
         except Refusal as refusal:
             return self._form(draft, refusal)
-        return await self._conflict(draft, now)
 
     def _form(self, draft: Draft, refusal: Refusal | None = None) -> TemplatePage:
         """The form with a draft, and with the message of a refusal."""
-        errors, problem = self._errors(refusal)
-        if refusal is not None:
-            errors |= _again(draft.secrets)
+        errors, problem = self._errors(refusal, draft.secrets)
         return self._page(
             "edit.html",
             draft.read,
@@ -274,7 +269,7 @@ class _Editor:
             "caption_of": lambda each: caption(self._type.by_name[each.name]),
             "presented_of": lambda each, value: presented(self._type.by_name[each.name], value),
         }
-        title = f"{type_caption(self._type)} {name}"
+        title = f"{caption(self._type)} {name}"
         return TemplatePage(template, title, common | context, status)
 
     def _redirect(self, what: str, version: Version) -> Redirect:
@@ -304,9 +299,12 @@ class _Editor:
         return {name: text for name, text in typed.items() if text}
 
     def _errors(
-        self, refusal: Refusal | None, *, creating: bool = False
+        self, refusal: Refusal | None, sent: Values, *, creating: bool = False
     ) -> tuple[dict[str, str], str]:
-        """The messages of a refusal by the fields that they are about, and one about no field."""
+        """The messages of a refusal by the fields that they are about, and one about no field.
+
+        Secrets among the values that were `sent` have one too.
+        """
         if refusal is None:
             return {}, ""
         known = {each.name for each in editable(self._type, creating=creating)}
@@ -318,7 +316,8 @@ class _Editor:
             for name in target.split(", ")
             if name in known
         }
-        return errors, "" if errors else refusal.message
+        again = _again(each for each in secrets(self._type) if each in sent)
+        return errors | again, "" if errors else refusal.message
 
     async def _author(self, tag: str) -> ChangeLine | None:
         number = change_number(self._set, tag)

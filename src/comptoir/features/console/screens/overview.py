@@ -58,8 +58,7 @@ _CHARTS: Sequence[tuple[str, str, str, Mapping[str, str]]] = (
 
 def charts(points: Sequence[Point]) -> Sequence[Chart]:
     """The charts of the points, which end now."""
-    ages = [points[-1].at - each.at for each in points]
-    places = [max(0.0, 1 - each / (MINUTES * 60)) for each in ages]
+    places = [max(0.0, 1 - (points[-1].at - each.at) / (MINUTES * 60)) for each in points]
     drawn: list[Chart] = []
     for title, unit, form, members in _CHARTS:
         figures = {name: [getattr(each, of) for each in points] for name, of in members.items()}

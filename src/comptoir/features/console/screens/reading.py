@@ -10,7 +10,7 @@ from comptoir.auth.records import ConsoleRole
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.types import Guid, Stored
 from comptoir.errors.refusal import Refusal
-from comptoir.features.console.captions import set_caption, type_caption, words
+from comptoir.features.console.captions import caption, set_caption, words
 from comptoir.features.console.company_records import (
     SET,
     CompanyRecords,
@@ -80,7 +80,7 @@ async def show(visit: Visit) -> Answer:
         "document": page_url(visit, entity_set, "/record/json", key=key),
         "done": done(visit),
     }
-    heading = " ".join(dict.fromkeys([type_caption(entity_set.type), name, title])).strip()
+    heading = " ".join(dict.fromkeys([caption(entity_set.type), name, title])).strip()
     return TemplatePage("record.html", heading, context)
 
 
@@ -94,7 +94,7 @@ def links(visit: Visit, entity_set: EntitySet, key: str = "", name: str = "") ->
         "record_page": page_url(visit, entity_set, "/record", key=key),
         "edit_page": page_url(visit, entity_set, "/record/edit", key=key),
         "delete_page": page_url(visit, entity_set, "/record/delete", key=key),
-        "question": f"Delete {type_caption(entity_set.type).lower()} {name}?",
+        "question": f"Delete {caption(entity_set.type).lower()} {name}?",
     }
 
 

@@ -3,6 +3,7 @@ const PERIOD = 500;
 const LONGEST = 15 * 60 * 1000;
 const table = document.getElementById("requests");
 const body = table.tBodies[0];
+const line = document.getElementById("line");
 const button = document.getElementById("live");
 const news = document.getElementById("news");
 const address = new URL("/console/requests/rows", location.href);
@@ -13,33 +14,15 @@ let timer = 0;
 let round = 0;
 
 function row(each) {
-  const made = document.createElement("tr");
+  const made = line.content.firstElementChild.cloneNode(true);
   made.dataset.id = each.id;
-  made.role = "row";
-  const cell = (text, kind = "td", name = "", label = "") => {
-    const element = made.appendChild(document.createElement(kind));
-    element.role = kind === "td" ? "cell" : "rowheader";
-    if (name) element.className = name;
-    if (label) element.dataset.label = label;
-    if (text !== null) element.textContent = text;
-    return element;
-  };
-  cell(each.time);
-  cell(each.method);
-  const heading = cell(null, "th", "wrap");
-  heading.scope = "row";
-  const link = heading.appendChild(document.createElement("a"));
+  const [time, method, heading, status, check, by, ms] = made.children;
+  const link = heading.firstElementChild;
   link.href = each.address;
-  link.textContent = each.asked;
-  cell(each.status, "td", "number");
-  const check = cell(null);
-  if (each.check) {
-    const badge = check.appendChild(document.createElement("span"));
-    badge.className = "badge danger";
-    badge.textContent = each.check;
-  }
-  cell(each.by, "td", "", "Client");
-  cell(each.ms, "td", "number", "ms");
+  const badge = check.firstElementChild;
+  if (!each.check) badge.remove();
+  const texts = [[time, each.time], [method, each.method], [link, each.asked], [status, each.status], [badge, each.check], [by, each.by], [ms, each.ms]];
+  for (const [element, text] of texts) element.textContent = text;
   return made;
 }
 
