@@ -29,7 +29,6 @@ from comptoir.features.transfer.files import (
 )
 from comptoir.features.transfer.load_rows import (
     Columns,
-    HeaderError,
     LoadPlan,
     LoadRows,
     bind_chunk,
@@ -293,9 +292,14 @@ class _Load:
             return None, errors
         try:
             if chunk.columns not in self._columns:
-                self._columns[chunk.columns] = bind_columns(self._set, chunk.columns)
-        except HeaderError as error:
-            return None, errors + _of_header(chunk, error)
+                bound = bind_columns(self._set, chunk.columns, chunk.head or 0)
+                self._columns[chunk.columns] = bound
+        except FileError as error:
+            if chunk.head is not None:
+                raise
+            # each record names its own columns
+            _, column, reason = msgspec.structs.astuple(error.error)
+            return None, errors + [LoadError(line, column, reason) for line in chunk.lines]
         rows, refused = bind_chunk(self._columns[chunk.columns], chunk, self._longest_text)
         return rows, errors + refused
 
@@ -390,14 +394,6 @@ class _Load:
         written = report.inserted + report.updated
         if written and written + report.resumed_at >= MANY_ROWS:
             await self._store.refresh_statistics((self._set.name, CHANGES))
-
-
-def _of_header(chunk: Chunk, error: HeaderError) -> list[LoadError]:
-    """The errors of a header: of the whole file, unless each record names its columns."""
-    if chunk.head is not None:
-        column = f"{error.column}: " if error.column else ""
-        raise FileError(chunk.head, problems.IN_HEADER(column=column, error=error.error)) from None
-    return [LoadError(line, error.column, str(error.error)) for line in chunk.lines]
 
 
 def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadError]:

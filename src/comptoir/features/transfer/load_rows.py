@@ -24,9 +24,8 @@ from comptoir.edm.model import (
 )
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import EdmError, Guid, Stored, Text
-from comptoir.errors.refusal import OperatorError
 from comptoir.features.transfer import errors as problems
-from comptoir.features.transfer.files import Chunk, LoadError
+from comptoir.features.transfer.files import Chunk, FileError, LoadError
 from comptoir.features.transfer.tables import LOADS
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
@@ -41,15 +40,6 @@ T = TypeVar("T")
 
 _BELOW_VERSION = (1 << 76) - 1
 """The bits of a UUID after its version."""
-
-
-class HeaderError(Exception):
-    """A file whose columns cannot be loaded; `column` is the wrong one, or empty."""
-
-    def __init__(self, column: str, error: OperatorError) -> None:
-        super().__init__(column, error)
-        self.column = column
-        self.error = error
 
 
 class Columns(msgspec.Struct, frozen=True):
@@ -163,16 +153,16 @@ class LoadRows(msgspec.Struct, frozen=True):
         return None if rule.blank_is_free and values == [""] else tuple(values)
 
 
-def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
-    """Bind the names of a file's columns; raises `HeaderError`."""
+def bind_columns(entity_set: EntitySet, header: Sequence[str], line: int = 0) -> Columns:
+    """Bind the names of a file's columns, which are on a line; raises `FileError`."""
     entity_type = entity_set.type
     for name in header:
         if name not in entity_type.by_name:
             known = ", ".join(entity_type.by_name)
             error = problems.UNKNOWN_COLUMN(entity_set=entity_set.name, known=known)
-            raise HeaderError(name[:100], error)
+            raise FileError(line, error, name[:100])
         if header.count(name) > 1:
-            raise HeaderError(name, problems.COLUMN_TWICE())
+            raise FileError(line, problems.COLUMN_TWICE(), name)
     given = frozenset(header)
     key = UniqueRule((entity_type.key,))
     others = [each for each in entity_type.unique if each.properties != key.properties]
@@ -183,7 +173,7 @@ def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
         entity_type.key in given or isinstance(entity_type.key_property.type, Guid)
     ):
         names = "; ".join(each.name for each in (key, *others))
-        raise HeaderError("", problems.NO_KEY_COLUMN(names=names))
+        raise FileError(line, problems.NO_KEY_COLUMN(names=names))
     return Columns(
         entity_set,
         tuple([entity_type.by_name[name] for name in header]),
@@ -212,7 +202,7 @@ def bind_chunk(
         return LoadRows(columns, (), [()] * len(columns.properties)), []
     try:
         by_column = [
-            _column(columns, each, cells, longest_text, text=chunk.text)
+            _column(columns, each, cells, longest_text, text=chunk.head is not None)
             for each, cells in zip(columns.properties, zip(*chunk.rows, strict=True), strict=True)
         ]
     except EdmError:
@@ -253,7 +243,9 @@ def _one_by_one(
         values: list[Stored] = []
         for declared, cell in zip(columns.properties, cells, strict=True):
             try:
-                values += _column(columns, declared, (cell,), longest_text, text=chunk.text)
+                values += _column(
+                    columns, declared, (cell,), longest_text, text=chunk.head is not None
+                )
             except EdmError as error:
                 errors.append(LoadError(line, declared.name, str(error)))
                 break
