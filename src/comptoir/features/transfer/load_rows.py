@@ -46,9 +46,9 @@ class Columns(msgspec.Struct, frozen=True):
     """The properties that a file has columns for, in its order, and how rows match records.
 
     `rules` are the key and the alternate keys that must be unique in the file. Rows match records
-    by one of them, `matched_by`; its properties without a column have their default. `incomplete`
-    are other rules with some properties without a column. `lacking` are the properties without a
-    column that a new record needs.
+    by one of them, `matched_by`; its properties without a column have their default. `lacking` are
+    the properties without a column that a new record needs. `needs_records`: the check of a row
+    needs the record that it matches.
     """
 
     entity_set: EntitySet
@@ -56,8 +56,8 @@ class Columns(msgspec.Struct, frozen=True):
     position: Mapping[str, int]
     rules: tuple[UniqueRule, ...]
     matched_by: UniqueRule
-    incomplete: tuple[UniqueRule, ...]
     lacking: tuple[str, ...]
+    needs_records: bool
 
     @property
     def derivations(self) -> list[Derivation]:
@@ -109,48 +109,30 @@ class LoadRows(msgspec.Struct, frozen=True):
 
     def matches(self) -> list[KeyValues | None]:
         """The key values by which each row matches a record; None for a row without them."""
-        return self._identities(self.columns.matched_by)
+        return self.identities(self.columns.matched_by, {})
 
     def identities(
         self, rule: UniqueRule, own: Mapping[KeyValues | None, Row]
     ) -> list[KeyValues | None]:
         """Each row's key values under a rule; None if there is nothing to compare.
 
-        `own` are the records that the rows match: they complete an incomplete rule.
+        `own` are the records that the rows match: they have the values without a column.
         """
-        if rule not in self.columns.incomplete:
-            return self._identities(rule)
+        columns = [self.values(name) or self._completed(name, own) for name in rule.properties]
+        nothing = ("",) if rule.blank_is_free else None
         return [
-            self._completed(rule, number, own.get(match))
-            for number, match in enumerate(self.matches())
+            None if values == nothing or None in values else cast("KeyValues", values)
+            for values in zip(*columns, strict=True)
         ]
 
-    def _identities(self, rule: UniqueRule) -> list[KeyValues | None]:
-        by_name = self.columns.entity_set.type.by_name
-        given = [
-            repeat(by_name[name].type.default, len(self.lines)) if column is None else column
-            for name, column in zip(rule.properties, map(self.values, rule.properties), strict=True)
-        ]
-        found: list[KeyValues | None] = list(zip(*given, strict=True))
-        if rule.blank_is_free and ("",) in found:
-            return [None if values == ("",) else values for values in found]
-        return found
-
-    def _completed(self, rule: UniqueRule, number: int, own: Row | None) -> KeyValues | None:
+    def _completed(self, name: str, own: Mapping[KeyValues | None, Row]) -> Sequence[Stored | None]:
+        """The values of a property without a column; None is a number that a record will get."""
         entity_type = self.columns.entity_set.type
-        values: list[Stored] = []
-        for name in rule.properties:
-            column = self.values(name)
-            if column is not None:
-                values.append(column[number])
-            elif own is not None:
-                values.append(own[entity_type.column_of[name]])
-            elif entity_type.by_name[name].numbered:
-                # the record will get a free number
-                return None
-            else:
-                values.append(entity_type.by_name[name].type.default)
-        return None if rule.blank_is_free and values == [""] else tuple(values)
+        declared, column = entity_type.by_name[name], entity_type.column_of[name]
+        default = None if declared.numbered else declared.type.default
+        if not own:
+            return [default] * len(self.lines)
+        return [own[each][column] if each in own else default for each in self.matches()]
 
 
 def bind_columns(entity_set: EntitySet, header: Sequence[str], line: int = 0) -> Columns:
@@ -174,20 +156,17 @@ def bind_columns(entity_set: EntitySet, header: Sequence[str], line: int = 0) ->
     ):
         names = "; ".join(each.name for each in (key, *others))
         raise FileError(line, problems.NO_KEY_COLUMN(names=names))
+    lacking = [each.name for each in entity_type.properties if each.required]
+    lacking = [each for each in lacking if each not in given]
+    incomplete = [each for each in rules if not given.issuperset(each.properties)]
     return Columns(
         entity_set,
         tuple([entity_type.by_name[name] for name in header]),
         {name: at for at, name in enumerate(header)},
         rules,
         matched_by,
-        tuple(
-            each
-            for each in rules
-            if each is not matched_by and not given.issuperset(each.properties)
-        ),
-        tuple(
-            each.name for each in entity_type.properties if each.required and each.name not in given
-        ),
+        tuple(lacking),
+        needs_records=bool(lacking) or any(each is not matched_by for each in incomplete),
     )
 
 
@@ -404,25 +383,18 @@ class _RowBatch:
     def _prefetch(self, numbers: Sequence[int], records: Sequence[Row | None]) -> Steps[None]:
         """Read the records that writes of some rows would look up one by one."""
         wanted = Prefetch()
-        own = {
-            match: record
-            for match, record in zip(self._matches, records, strict=True)
-            if record is not None
-        }
-        matched_by, given = self._rows.columns.matched_by, self._rows.columns.position.keys()
-        for rule in self._type.unique if own else ():
-            if rule is matched_by or given.isdisjoint(rule.properties):
-                continue
-            positions = [self._type.column_of[name] for name in rule.properties]
-            identities = self._rows.identities(rule, own)
-            for number in numbers:
-                record, values = records[number], identities[number]
-                if record and values and values != tuple([record[at] for at in positions]):
-                    wanted.add(self._set, rule.properties, values)
-        for number in numbers if self._reads_others else ():
-            record = records[number]
+        for number in numbers:
+            record, given = records[number], self._given(number)
             current = dict(zip(self._type.by_name, record[1:], strict=True)) if record else {}
-            wanted.add_followed(self._set, current, self._given(number))
+            after = {**current, **given}
+            for rule in self._type.unique if record else ():
+                former, values = (
+                    tuple([each[name] for name in rule.properties]) for each in (current, after)
+                )
+                if values not in (former, ("",)):
+                    wanted.add(self._set, rule.properties, values)
+            if self._reads_others:
+                wanted.add_followed(self._set, current, given)
         yield from wanted.run(self._unit)
 
     def _insert(self, rows: LoadRows) -> Steps[None]:
