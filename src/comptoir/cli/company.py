@@ -87,8 +87,8 @@ async def rename(store: Store, company_id: str, name: str) -> None:
 @company.command()
 @click.argument("wanted", metavar="ID…", nargs=-1, callback=checked(guids), help=IDS)
 @click.option("--all", "every", is_flag=True, help="Renew all companies of the database.")
-@settings_options("database")
-def renew(settings: Settings, wanted: Sequence[str] | None, every: bool) -> None:
+@store_command
+async def renew(store: Store, wanted: Sequence[str] | None, every: bool) -> None:
     """Invalidate the entity tags, delta links and Consistency-Tokens of companies.
 
     Run it immediately after you restore a backup, or promote a standby that may have lost changes.
@@ -97,8 +97,14 @@ def renew(settings: Settings, wanted: Sequence[str] | None, every: bool) -> None
     """
     if bool(wanted) == every:
         raise problems.NOTHING_TO_RENEW()
-    model = need_database(settings)
-    use_store(settings, lambda store: _renew(store, wanted or ()), model)
+    for company_id in wanted or ():
+        await known_company(store, company_id)
+    names = await store.company_names()
+    for company_id in wanted or names:
+        number = await store.renew(company_id)
+        click.echo(f"{names[company_id]} {company_id}: renewed after change {number}")
+    # after this time, no service uses the earlier incarnations
+    await asyncio.sleep(COMPANY_CACHE_SECONDS)
 
 
 @company.command()
@@ -136,17 +142,6 @@ async def new_company(store: Store, company_id: str, name: str) -> KnownCompany:
     if await store.company(company_id) is not None:
         raise problems.COMPANY_EXISTS(id=company_id)
     return await store.create_company(company_id, name)
-
-
-async def _renew(store: Store, wanted: Sequence[str]) -> None:
-    for company_id in wanted:
-        await known_company(store, company_id)
-    names = await store.company_names()
-    for company_id in wanted or names:
-        number = await store.renew(company_id)
-        click.echo(f"{names[company_id]} {company_id}: renewed after change {number}")
-    # after this time, no service uses the earlier incarnations
-    await asyncio.sleep(COMPANY_CACHE_SECONDS)
 
 
 async def _names(store: Store, wanted: Sequence[str]) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ import click
 from comptoir.auth.audit import Act, ActName
 from comptoir.auth.keys import PUBLIC_KEY_SUFFIX, KeyFolder, SigningKey, end_of
 from comptoir.cli.options import settings_options
-from comptoir.cli.runner import need_database, operator, use_store, warn
+from comptoir.cli.runner import operator, use_store, warn
 from comptoir.config import Settings
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.messages import quoted, time_text
@@ -90,8 +90,7 @@ def _audit(settings: Settings, added: SigningKey) -> None:
     """Add the new key to the audit log; the service needs no database for its keys."""
     act = Act(operator(), ActName.KEYS_ROTATE, added.name, f"kid={added.kid}")
     try:
-        model = need_database(settings)
-        use_store(settings, lambda store: store.control.record([act]), model)
+        use_store(settings, lambda store: store.control.record([act]))
     except (OperatorError, Refusal) as error:
         warn(f"the audit log does not have the new key: {error}")
 

@@ -5,7 +5,6 @@ import csv
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,11 +15,18 @@ from msgspec.structs import replace
 
 from comptoir.cli.company import checked_name, new_company
 from comptoir.cli.options import YES, option_or_variable, settings_options
-from comptoir.cli.runner import answer, known_company, need_database, opened, ready_model, use_store
+from comptoir.cli.runner import (
+    answer,
+    known_company,
+    opened,
+    ready_model,
+    shown_progress,
+    use_store,
+)
 from comptoir.config import Settings, environment_name
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.features.samples import errors as problems
-from comptoir.features.transfer.commands import find_files, load_progress
+from comptoir.features.transfer.commands import find_files
 from comptoir.features.transfer.files import FileSource
 from comptoir.features.transfer.load import LOADED_BY, load_source
 from comptoir.plan.read import Bounds, CountPlan, all_records
@@ -57,7 +63,8 @@ def sample(settings: Settings, company_name: str) -> None:
 
 async def _sample(store: Store, name: str) -> str:
     company = await new_company(store, str(uuid4()), name)
-    await fill(store, company)
+    with shown_progress() as show_progress:
+        await fill(store, company, show_progress)
     return company.id
 
 
@@ -76,17 +83,12 @@ def _is_for(model: Model, path: Path) -> bool:
         return set(next(csv.reader(file))) <= entity_set.type.by_name.keys()
 
 
-async def fill(
-    store: Store,
-    company: Company,
-    progress_of: Callable[[str], AbstractContextManager[ShowProgress]] = load_progress,
-) -> None:
+async def fill(store: Store, company: Company, show_progress: ShowProgress) -> None:
     """Load the sample's files into a company; records that are equal are left unchanged."""
     for entity_set, path in sample_files(store.statements.model).items():
-        with progress_of(entity_set.name) as progress:
-            report = await load_source(
-                store, company, FileSource(path), entity_set, progress, keep_good=False
-            )
+        report = await load_source(
+            store, company, FileSource(path), entity_set, show_progress, keep_good=False
+        )
         if not report.written:
             found = report.errors[0]
             raise problems.UNUSABLE_SAMPLE(
@@ -104,12 +106,11 @@ def reset(settings: Settings, yes: bool) -> None:
     none, and logs these changes. So services may be running, and delta links and the ETags of
     unchanged records remain valid.
     """
-    model = need_database(settings)
-    first = use_store(settings, lambda store: _first_state(settings, store), model)
+    first = use_store(settings, lambda store: _first_state(settings, store))
     question = f"Undo all changes of {SAMPLE_NAME} {first.company.id}? Type yes: "
     if not yes and answer(question, noun="reset", verb="reset").lower() != "yes":
         raise problems.RESET_NOT_CONFIRMED()
-    use_store(settings, lambda store: restore(store, model, [first], RESET_BY), model)
+    use_store(settings, lambda store: restore(store, store.statements.model, [first], RESET_BY))
     click.echo(f"{SAMPLE_NAME} {first.company.id}: restored to its first state")
 
 
@@ -153,14 +154,10 @@ async def _new_records(
     await asyncio.to_thread(make_ready, apart, model)
     async with opened(apart, model) as store:
         new = await store.create_company(company.id, SAMPLE_NAME)
-        await fill(store, new, progress_of=_not_shown)
+        # before the question, progress would look like that of the reset
+        await fill(store, new, lambda *_: None)
         (mark,) = await marked(store, model)
     return mark.records
-
-
-def _not_shown(_: str) -> AbstractContextManager[ShowProgress]:
-    """No progress: before the question, it would look like that of the reset."""
-    return nullcontext(lambda _stage, _done, _rows: None)
 
 
 def prepared(settings: Settings) -> Callable[[Settings], None]:
@@ -183,7 +180,8 @@ async def find_or_fill(store: Store) -> str:
     # the last table is empty if the load was interrupted, which then resumes
     files = [*sample_files(store.statements.model)]
     if files and not await store.count(CountPlan(all_records(files[-1]), Bounds(company))):
-        await fill(store, company)
+        with shown_progress() as show_progress:
+            await fill(store, company, show_progress)
     return company.id
 
 

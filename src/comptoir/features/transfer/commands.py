@@ -5,7 +5,6 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
 
@@ -23,7 +22,6 @@ from comptoir.cli.options import (
 )
 from comptoir.cli.runner import (
     known_company,
-    model_of,
     need_database,
     opened,
     run,
@@ -44,7 +42,6 @@ from comptoir.plan.read import Row
 from comptoir.store.snapshot import ShowProgress, Snapshot, open_snapshot
 from comptoir.store.store import Store
 
-_STAGES = {"check": "checking", "write": "writing"}
 _SUFFIXES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 
 
@@ -74,14 +71,14 @@ def load(settings: Settings, paths: Sequence[Path], company_id: str, keep_good: 
     change properties for which the file has no column. After an interrupt, the same command
     resumes.
     """
-    model = model_of(settings)
+    model = need_database(settings)
     files = find_files(paths, model)
 
     async def load_files(store: Store) -> list[LoadReport]:
         reports: list[LoadReport] = []
         company = await known_company(store, company_id)
         for entity_set, path in files.items():
-            with load_progress(entity_set.name) as progress:
+            with shown_progress() as progress:
                 report = await load_source(
                     store,
                     company,
@@ -95,18 +92,10 @@ def load(settings: Settings, paths: Sequence[Path], company_id: str, keep_good: 
             reports.append(report)
         return reports
 
-    need_database(settings)
     reports = use_store(settings, load_files, model, resumes=True)
     click.echo(f"total: {summary(total(reports))}")
     if not all(each.written for each in reports):
         click.get_current_context().exit(1)
-
-
-@contextmanager
-def load_progress(name: str) -> Iterator[ShowProgress]:
-    """A progress bar for the stages of a load."""
-    with shown_progress() as show:
-        yield lambda stage, done, rows: show(f"{_STAGES[stage]} {name}", done, rows)
 
 
 def _print_load(name: str, report: LoadReport) -> None:
@@ -200,14 +189,7 @@ def _entity_set(path: Path, model: Model) -> EntitySet:
 WriteRow = Callable[[Row], None]
 
 
-class DumpFormat(StrEnum):
-    """The format of the files."""
-
-    NDJSON = "ndjson"
-    CSV = "csv"
-
-
-def dump_file(folder: Path, entity_set: EntitySet, file_format: DumpFormat) -> Path:
+def dump_file(folder: Path, entity_set: EntitySet, file_format: str) -> Path:
     """The file that an entity set is written to, named after it."""
     return folder / f"{entity_set.name}.{file_format}"
 
@@ -218,7 +200,7 @@ def dump_file(folder: Path, entity_set: EntitySet, file_format: DumpFormat) -> P
 @option_or_variable(
     "--format",
     "form",
-    type=click.Choice(DumpFormat, case_sensitive=False),
+    type=click.Choice(["ndjson", "csv"], case_sensitive=False),
     default="ndjson",
     help="The format of the files.",
 )
@@ -228,9 +210,7 @@ def dump_file(folder: Path, entity_set: EntitySet, file_format: DumpFormat) -> P
     help="Include passwords. Only the owner of the files can then read them.",
 )
 @store_command
-async def dump(
-    store: Store, folder: Path, company_id: str, form: DumpFormat, with_secrets: bool
-) -> None:
+async def dump(store: Store, folder: Path, company_id: str, form: str, with_secrets: bool) -> None:
     """Write a company's records to files, one for each entity set and named after it.
 
     The files show the company at one point in time, even if it is written to meanwhile. Loaded into
@@ -255,7 +235,7 @@ async def dump(
     click.echo(f"{records} records in {files} files")
 
 
-def _prepare(folder: Path, form: DumpFormat, stored: Sequence[EntitySet]) -> None:
+def _prepare(folder: Path, form: str, stored: Sequence[EntitySet]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -281,42 +261,44 @@ async def dump_records(
     out unless `with_secrets`; then only the owner of the file can read it. Raises `OperatorError`
     if the file exists or cannot be written.
     """
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     total = await snapshot.count(entity_set.name, company.id)
     if not total:
         return 0
-    mode = 0o600 if with_secrets else 0o666
     written = [
         (at, each)
         for at, each in enumerate(entity_set.type.properties, start=1)
         if with_secrets or not each.secret
     ]
-    writer = _csv_writer if target.suffix == f".{DumpFormat.CSV}" else _ndjson_writer
+    writer = _csv_writer if target.suffix == ".csv" else _ndjson_writer
+    with _new_file(target, 0o600 if with_secrets else 0o666) as file:
+        write = writer(file, written)
+        count = 0
+        async for rows in snapshot.rows(entity_set.name, company.id):
+            for row in rows:
+                write(row)
+            count += len(rows)
+            show_progress(f"writing {entity_set.name}", count, total)
+    return count
+
+
+@contextmanager
+def _new_file(path: Path, mode: int) -> Iterator[TextIO]:
+    """A file to write, which appears at a path after a block without errors."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-                write = writer(file, written)
-                count = 0
-                async for rows in snapshot.rows(entity_set.name, company.id):
-                    for row in rows:
-                        write(row)
-                    count += len(rows)
-                    show_progress(f"writing {entity_set.name}", count, total)
+                yield file
                 file.flush()
-                os.fsync(file.fileno())
-            _put_in_place(draft, target)
+                os.fsync(descriptor)
+            if path.exists():
+                raise problems.FILE_EXISTS(path=path)
+            draft.rename(path)
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
-        raise problems.CANNOT_WRITE(path=target, reason=error.strerror) from error
-    return count
-
-
-def _put_in_place(draft: Path, target: Path) -> None:
-    if target.exists():
-        raise problems.FILE_EXISTS(path=target)
-    draft.rename(target)
+        raise problems.CANNOT_WRITE(path=path, reason=error.strerror) from error
 
 
 def _csv_writer(file: TextIO, written: Sequence[tuple[int, Property]]) -> WriteRow:

@@ -213,7 +213,7 @@ async def load_source(
 
     After an error nothing is written, or with `keep_good` only the valid rows. A source that cannot
     be read to its end is never written. `longest_text` is the most characters of a text whose type
-    sets no limit, and `show_progress` is called with the stage `check` or `write`. Raises `Refusal`
+    sets no limit. Raises `Refusal`
     if the store refuses rows that passed the check, and `OperatorError` if the temporary folder is
     full; the same call resumes after the written rows.
     """
@@ -271,7 +271,7 @@ class _Load:
             if rows is not None:
                 staging.add(rows.without(refused))
             self.report.rows += chunk.size
-            self.show_progress("check", self.report.rows, 0)
+            self.show_progress(f"checking {self.entity_set.name}", self.report.rows, 0)
             # lets a cancellation interrupt the check
             await asyncio.sleep(0)
 
@@ -376,7 +376,7 @@ class _Load:
             report.inserted += loaded.inserted
             report.updated += loaded.updated
             report.unchanged += loaded.unchanged
-            self.show_progress("write", done, staging.size)
+            self.show_progress(f"writing {self.entity_set.name}", done, staging.size)
         written = report.inserted + report.updated
         if written and written + report.resumed_at >= MANY_ROWS:
             await self.store.refresh_statistics((self.entity_set.name, CHANGES))
