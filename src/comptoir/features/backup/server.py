@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 
 class Server:
-    """Implements `Engine`."""
+    """The database of the settings on a server; its methods are those of `SqliteFile`."""
 
     name = "PostgreSQL"
 
@@ -82,7 +82,7 @@ class Server:
         return self._ask(read)
 
     def present(self) -> Sequence[CompanyState] | None:
-        """The companies of the database."""
+        """The companies that the database has, None if it is empty."""
 
         async def read(connection: Connection) -> Sequence[CompanyState] | None:
             if not await connection.fetchval(_IS_THERE):

@@ -40,7 +40,7 @@ _RENEW = "UPDATE companies SET incarnation = lower(hex(randomblob(4)))"
 
 
 class SqliteFile:
-    """Implements `Engine`."""
+    """The database of the settings, in a file."""
 
     name = "SQLite"
 
@@ -49,7 +49,7 @@ class SqliteFile:
         self._path = database_path(settings.database)
 
     def back_up(self, writing: Writing, meter: Meter) -> tuple[str, Sequence[CompanyState]]:
-        """Add a copy of the file as it is at one moment."""
+        """Add the database as it is at one moment; returns its revision and its companies."""
         path, seconds = self._path, self._settings.lock_seconds
         # read twice: the copy is compressed
         meter.expected = 2 * path.stat().st_size
@@ -74,7 +74,10 @@ class SqliteFile:
         return revision, companies
 
     def present(self) -> Sequence[CompanyState] | None:
-        """The companies of the file."""
+        """The companies that the place has, none if they cannot be read; None without a database.
+
+        Raises `OperatorError` if others use the database.
+        """
         if not self._path.exists():
             # SQLite would delete a log without its file
             return () if any(map(Path.exists, _files(self._path))) else None
@@ -89,7 +92,10 @@ class SqliteFile:
             return ()
 
     def restore(self, archive: Archive, meter: Meter, suffix: str) -> None:
-        """Write the file beside its place, and rename both at the end."""
+        """Put the database of a backup in its place, with new incarnations of all companies.
+
+        What is there gets the suffix to its name. Until the end, nothing has changed.
+        """
         # a link stays: it may lead to a disk with more room
         place = self._path.resolve()
         folder = place.parent
