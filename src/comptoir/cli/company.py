@@ -122,7 +122,10 @@ def delete(settings: Settings, wanted: Sequence[str], yes: bool) -> None:
     if not yes:
         for company_id in wanted:
             _confirm(company_id, names.get(company_id))
-    use_store(settings, lambda store: _delete(store, wanted), model, resumes=True)
+    with shown_progress() as show:
+        use_store(
+            settings, lambda store: delete_companies(store, wanted, show), model, resumes=True
+        )
     for company_id in wanted:
         click.echo(f"{names.get(company_id, '')} {company_id}: deleted".lstrip())
 
@@ -163,8 +166,3 @@ def _confirm(company_id: str, name: str | None) -> None:
     question = f"{' '.join(question.split())}: "
     if answer(question, noun="deletion", verb="delete") != expected.strip():
         raise problems.DELETION_NOT_CONFIRMED(what=what)
-
-
-async def _delete(store: Store, wanted: Sequence[str]) -> None:
-    with shown_progress() as progress:
-        await delete_companies(store, wanted, progress)

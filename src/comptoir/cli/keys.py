@@ -46,7 +46,12 @@ def rotate(settings: Settings, at: str | None) -> None:
     folder = KeyFolder(path)
     former = folder.signing_keys[-1]
     added = folder.add_signing_key(starts_at.replace(microsecond=0))
-    _audit(settings, added)
+    act = Act(operator(), ActName.KEYS_ROTATE, added.name, f"kid={added.kid}")
+    try:
+        use_store(settings, lambda store: store.control.record([act]))
+    except (OperatorError, Refusal) as error:
+        # the service needs no database for its keys
+        warn(f"the audit log does not have the new key: {error}")
     signs, ends = time_text(added.starts_at), time_text(end_of(added))
     # the end distinguishes it from the copy of another key, which it must not replace
     copy = path / f"until-{ends.replace('-', '').replace(':', '')}{PUBLIC_KEY_SUFFIX}"
@@ -84,15 +89,6 @@ def _use(key: SigningKey, successor: SigningKey | None, now: float) -> str:
         return f"signs until {time_text(successor.starts_at)}"
     ends = end_of(successor)
     return f"{'trusted until' if now < ends else 'ended at'} {time_text(ends)}"
-
-
-def _audit(settings: Settings, added: SigningKey) -> None:
-    """Add the new key to the audit log; the service needs no database for its keys."""
-    act = Act(operator(), ActName.KEYS_ROTATE, added.name, f"kid={added.kid}")
-    try:
-        use_store(settings, lambda store: store.control.record([act]))
-    except (OperatorError, Refusal) as error:
-        warn(f"the audit log does not have the new key: {error}")
 
 
 def key_path(settings: Settings) -> Path:

@@ -18,6 +18,7 @@ from comptoir.cli.options import YES, option_or_variable, settings_options
 from comptoir.cli.runner import (
     answer,
     known_company,
+    model_of,
     opened,
     ready_model,
     shown_progress,
@@ -165,7 +166,7 @@ def prepared(settings: Settings) -> Callable[[Settings], None]:
 
     Returns what prints its id, and commands to try, when the service listens.
     """
-    company_id = use_store(settings, find_or_fill, resumes=True)
+    company_id = use_store(settings, find_or_fill, model_of(settings), resumes=True)
     return partial(announce, company_id=company_id)
 
 
