@@ -63,11 +63,6 @@ class Chunk(msgspec.Struct, frozen=True):
     head: int | None
     broken: Sequence[LoadError] = ()
 
-    @property
-    def size(self) -> int:
-        """The number of records, including those that could not be read."""
-        return len(self.lines) + len(self.broken)
-
 
 class FileError(Exception):
     """A file that cannot be loaded, since a line or the whole file (0) has an error."""

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from itertools import groupby, islice, repeat
 from operator import itemgetter
@@ -34,8 +35,8 @@ from comptoir.features.transfer.load_rows import (
     LoadRows,
     bind_chunk,
     bind_columns,
+    load_steps,
     rows_done,
-    write_rows,
 )
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.store.snapshot import CHANGES, ShowProgress
@@ -213,13 +214,14 @@ async def load_source(
 
     After an error nothing is written, or with `keep_good` only the valid rows. A source that cannot
     be read to its end is never written. `longest_text` is the most characters of a text whose type
-    sets no limit. Raises `Refusal`
-    if the store refuses rows that passed the check, and `OperatorError` if the temporary folder is
-    full; the same call resumes after the written rows.
+    sets no limit. Raises `Refusal` if the store refuses rows that passed the check, and
+    `OperatorError` if the temporary folder is full; the same call resumes after the written rows.
     """
     run = _Load(store, company, entity_set, show_progress, longest_text)
-    # a database without a name is a temporary file
-    with _rare_collections(), closing(sqlite3.connect("", isolation_level=None)) as database:
+    with _needing_room():
+        # a database without a name is a temporary file
+        database = sqlite3.connect("", isolation_level=None)
+    with _rare_collections(), closing(database):
         staging = Staging(database)
         try:
             digest = source.digest()
@@ -270,7 +272,7 @@ class _Load:
             refused = self._add(sorted(errors, key=lambda error: error.line))
             if rows is not None:
                 staging.add(rows.without(refused))
-            self.report.rows += chunk.size
+            self.report.rows += len(chunk.lines) + len(chunk.broken)
             self.show_progress(f"checking {self.entity_set.name}", self.report.rows, 0)
             # lets a cancellation interrupt the check
             await asyncio.sleep(0)
@@ -371,7 +373,7 @@ class _Load:
                 finishes=done == staging.size,
                 alone_until=alone_until,
             )
-            loaded = await write_rows(self.store, plan)
+            loaded = await self.store.transact(self.company.id, partial(load_steps, plan))
             alone_until = loaded.alone_until
             report.inserted += loaded.inserted
             report.updated += loaded.updated

@@ -3,8 +3,7 @@
 Values are stored by column, since they are checked and written by column.
 """
 
-from collections.abc import Mapping, Sequence, Set
-from functools import cached_property, partial
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import compress, repeat
 from time import time_ns
 from typing import TypeVar, cast
@@ -100,10 +99,12 @@ class LoadRows(msgspec.Struct, frozen=True):
 
     def without(self, lines: Set[int]) -> "LoadRows":
         """The rows that do not begin on one of these lines."""
-        return self.only([line not in lines for line in self.lines]) if lines else self
+        return self.only([line not in lines for line in self.lines])
 
     def only(self, wanted: Sequence[bool]) -> "LoadRows":
         """The rows that `wanted` selects."""
+        if all(wanted):
+            return self
         by_column = [list(compress(column, wanted)) for column in self.by_column]
         return LoadRows(self.columns, list(compress(self.lines, wanted)), by_column)
 
@@ -266,15 +267,6 @@ class Loaded(msgspec.Struct):
     alone_until: int | None = None
 
 
-async def write_rows(store: Store, plan: LoadPlan) -> Loaded:
-    """Write the rows of a plan, all or none, and store the progress of the load.
-
-    Values in the file are stored unchanged, even of computed properties; the others are derived.
-    Raises `Refusal` if a row is not valid.
-    """
-    return await store.transact(plan.company.id, partial(load_steps, plan))
-
-
 async def rows_done(store: Store, company: Company, entity_set: EntitySet, digest: str) -> int:
     """The number of rows of a file that an interrupted load has written."""
 
@@ -287,7 +279,11 @@ async def rows_done(store: Store, company: Company, entity_set: EntitySet, diges
 
 
 def load_steps(plan: LoadPlan, unit: UnitOfWork) -> Steps[Loaded]:
-    """The statements that write the rows of a plan in a unit of work."""
+    """Write the rows of a plan, all or none, and store the progress of the load.
+
+    Values in the file are stored unchanged, even of computed properties; the others are derived.
+    Raises `Refusal` if a row is not valid.
+    """
     return _merged(_load(plan, unit))
 
 
@@ -329,65 +325,49 @@ class _RowBatch:
 
     def write(self, *, all_new: bool) -> Steps[None]:
         """Insert, update or leave the records; with `all_new` no row matches a record."""
-        existing: Mapping[KeyValues | None, Row] = {}
+        rows, loaded = self._rows, self._loaded
+        records: list[Row | None] = [None] * len(rows.lines)
         if not all_new:
-            existing = yield from self._existing()
-        if not (existing or self._reads_others):
-            yield from self._insert(self._rows)
-            return
-        records = [existing.get(each) for each in self._matches]
-        is_new = [record is None for record in records]
-        numbers = [at for at, record in enumerate(records) if self._differs(at, record)]
-        self._loaded.unchanged += len(records) - len(numbers)
-        if any(is_new) and not self._reads_others:
-            yield from self._insert(self._rows.only(is_new))
-            numbers = [at for at in numbers if not is_new[at]]
-        yield from self._prefetch(numbers, records)
-        for number in numbers:
-            record = records[number]
-            if record is None:
-                yield from self._insert(self._rows.alone(number))
+            matches = rows.matches()
+            wanted = [each for each in matches if each is not None]
+            names, writes = rows.columns.matched_by.properties, self._unit.statements.writes
+            found = yield from writes.find(self._plan.company.id, self._set, names, wanted)
+            records = [None if each is None else found.get(each) for each in matches]
+        if not self._reads_others:
+            yield from self._insert(rows.only([record is None for record in records]))
+        changes: list[tuple[int, Row | None, dict[str, Stored]]] = []
+        of_rows = zip(records, zip(*rows.by_column, strict=True), strict=True)
+        for at, (record, values) in enumerate(of_rows):
+            if record is None and not self._reads_others:
+                continue
+            if record is not None and values == tuple([record[each] for each in self._columns]):
+                loaded.unchanged += 1
             else:
-                given = self._given(number)
+                changes.append((at, record, dict(zip(self._names, values, strict=True))))
+        yield from self._prefetch(changes)
+        for at, record, given in changes:
+            if record is None:
+                yield from self._insert(rows.alone(at))
+            else:
                 yield from self._unit.update(self._set, record, given, self._plan.by)
-                self._loaded.updated += 1
+                loaded.updated += 1
 
-    def _existing(self) -> Steps[Mapping[KeyValues | None, Row]]:
-        """The records that the rows match."""
-        names = self._rows.columns.matched_by.properties
-        wanted = [each for each in self._matches if each is not None]
-        writes = self._unit.statements.writes
-        found = yield from writes.find(self._plan.company.id, self._set, names, wanted)
-        # rows without an identity are looked up too, and have none
-        return dict(found.items())
-
-    @cached_property
-    def _matches(self) -> Sequence[KeyValues | None]:
-        return self._rows.matches()
-
-    @cached_property
-    def _values(self) -> Sequence[tuple[Stored, ...]]:
-        """The values of each row."""
-        return list(zip(*self._rows.by_column, strict=True))
-
-    def _differs(self, number: int, record: Row | None) -> bool:
-        """Whether a row differs from its record."""
-        if record is None:
-            return True
-        return self._values[number] != tuple([record[at] for at in self._columns])
-
-    def _given(self, number: int) -> dict[str, Stored]:
-        """The values of a row by name."""
-        return dict(zip(self._names, self._values[number], strict=True))
-
-    def _prefetch(self, numbers: Sequence[int], records: Sequence[Row | None]) -> Steps[None]:
+    def _prefetch(
+        self, changes: Iterable[tuple[int, Row | None, Mapping[str, Stored]]]
+    ) -> Steps[None]:
         """Read the records that writes of some rows would look up one by one."""
         wanted = Prefetch()
-        for number in numbers:
-            record, given = records[number], self._given(number)
+        columns = self._rows.columns
+        rules = [
+            each
+            for each in self._type.unique
+            if each is not columns.matched_by
+            and not columns.position.keys().isdisjoint(each.properties)
+        ]
+        for _, record, given in changes if rules or self._reads_others else ():
             current = dict(zip(self._type.by_name, record[1:], strict=True)) if record else {}
             after = {**current, **given}
-            for rule in self._type.unique if record else ():
+            for rule in rules if record else ():
                 former, values = (
                     tuple([each[name] for name in rule.properties]) for each in (current, after)
                 )
@@ -399,6 +379,8 @@ class _RowBatch:
 
     def _insert(self, rows: LoadRows) -> Steps[None]:
         entity_type, count = self._type, len(rows.lines)
+        if not count:
+            return
         columns: dict[str, Sequence[Stored]] = {}
         for each in entity_type.properties:
             given = rows.values(each.name)
@@ -447,13 +429,9 @@ def _new_guids(count: int) -> list[str]:
 
 def _move_progress(plan: LoadPlan, unit: UnitOfWork) -> Steps[None]:
     query, is_file = unit.statements.query, _is_file(plan.company, plan.entity_set, plan.digest)
-    if plan.finishes:
-        # other interrupted loads begin again: what they wrote may have been replaced by this one
-        yield query(sa.delete(LOADS).where(*is_file[:2]))
-        return
-    if (yield query(sa.select(LOADS.c.rows_done).where(*is_file))):
-        yield query(sa.update(LOADS).where(*is_file).values(rows_done=plan.rows_done))
-    else:
+    # at the end other interrupted loads begin again: what they wrote may have been replaced
+    yield query(sa.delete(LOADS).where(*(is_file[:2] if plan.finishes else is_file)))
+    if not plan.finishes:
         row = (plan.company.id, plan.entity_set.name, plan.digest, plan.rows_done)
         yield query(sa.insert(LOADS).values(row))
 
