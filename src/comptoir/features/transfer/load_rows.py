@@ -178,16 +178,31 @@ def bind_chunk(
 
     `longest_text` is the most characters of a text whose type sets no limit.
     """
-    if not chunk.rows:
-        return LoadRows(columns, (), [()] * len(columns.properties)), []
-    try:
-        by_column = [
-            _column(columns, each, cells, longest_text, text=chunk.head is not None)
-            for each, cells in zip(columns.properties, zip(*chunk.rows, strict=True), strict=True)
-        ]
-    except EdmError:
-        return _one_by_one(columns, chunk, longest_text)
-    return LoadRows(columns, chunk.lines, by_column), []
+    nothing = LoadRows(columns, (), [()] * len(columns.properties))
+    by_column: list[Sequence[Stored]] = []
+    for declared, cells in zip(columns.properties, zip(*chunk.rows, strict=True), strict=False):
+        try:
+            stored = _column(columns, declared, cells, longest_text, text=chunk.head is not None)
+        except EdmError as error:
+            if len(chunk.rows) == 1:
+                return nothing, [LoadError(chunk.lines[0], declared.name, str(error))]
+            return _by_halves(columns, chunk, longest_text)
+        by_column.append(stored)
+    return LoadRows(columns, chunk.lines, by_column) if by_column else nothing, []
+
+
+def _by_halves(
+    columns: Columns, chunk: Chunk, longest_text: int
+) -> tuple[LoadRows, list[LoadError]]:
+    """Check some rows of which one is invalid."""
+    middle = len(chunk.rows) // 2
+    halves = [
+        msgspec.structs.replace(chunk, lines=chunk.lines[part], rows=chunk.rows[part])
+        for part in (slice(middle), slice(middle, None))
+    ]
+    (first, errors), (second, others) = (bind_chunk(columns, e, longest_text) for e in halves)
+    by_column = [[*a, *b] for a, b in zip(first.by_column, second.by_column, strict=True)]
+    return LoadRows(columns, [*first.lines, *second.lines], by_column), errors + others
 
 
 def _column(
@@ -211,29 +226,6 @@ def _column(
         if longest > longest_text:
             raise EdmError(problems.LONG_CELL, limit=longest_text)
     return stored
-
-
-def _one_by_one(
-    columns: Columns, chunk: Chunk, longest_text: int
-) -> tuple[LoadRows, list[LoadError]]:
-    lines: list[int] = []
-    rows: list[tuple[Stored, ...]] = []
-    errors: list[LoadError] = []
-    for line, cells in zip(chunk.lines, chunk.rows, strict=True):
-        values: list[Stored] = []
-        for declared, cell in zip(columns.properties, cells, strict=True):
-            try:
-                values += _column(
-                    columns, declared, (cell,), longest_text, text=chunk.head is not None
-                )
-            except EdmError as error:
-                errors.append(LoadError(line, declared.name, str(error)))
-                break
-        else:
-            lines.append(line)
-            rows.append(tuple(values))
-    by_column = list(zip(*rows, strict=True)) or [()] * len(columns.properties)
-    return LoadRows(columns, lines, by_column), errors
 
 
 class LoadPlan(msgspec.Struct, frozen=True):
