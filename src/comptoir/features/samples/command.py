@@ -42,8 +42,6 @@ RESET_BY = "comptoir reset"
 
 _OF_TOKENS = ("keys", "token_issuer", "token_audience")
 """The settings that `comptoir token` reads."""
-_WIDTH = 100
-"""The most characters of a line."""
 
 SAMPLE_NAME = "Comptoir Sample"
 """The default name of a sample company."""
@@ -58,15 +56,15 @@ def sample(settings: Settings, company_name: str) -> None:
     """Create a sample company and print its id at the end. Creates the database if missing."""
     checked_name(company_name)
     model = ready_model(settings)
-    company_id = use_store(settings, lambda store: _sample(store, company_name), model)
+    company_id = str(uuid4())
+
+    async def create(store: Store) -> None:
+        company = await new_company(store, company_id, company_name)
+        with shown_progress() as show_progress:
+            await fill(store, company, show_progress)
+
+    use_store(settings, create, model)
     click.echo(f"{company_name}\n{company_id}")
-
-
-async def _sample(store: Store, name: str) -> str:
-    company = await new_company(store, str(uuid4()), name)
-    with shown_progress() as show_progress:
-        await fill(store, company, show_progress)
-    return company.id
 
 
 def sample_files(model: Model) -> Mapping[EntitySet, Path]:
@@ -193,36 +191,26 @@ def announce(settings: Settings, company_id: str) -> None:
     """
     click.echo(f"Company: {SAMPLE_NAME} {company_id}")
     click.echo("Paste this into another terminal:")
-    for line in commands(settings, company_id):
-        click.echo(line)
+    click.echo(commands(settings, company_id))
 
 
-def commands(settings: Settings, company_id: str) -> list[str]:
+def commands(settings: Settings, company_id: str) -> str:
     """Shell commands that get a token, list a contact and change another one, in any folder."""
-    here = shlex.quote(f"{settings.base_url}/companies({company_id})")
-    curl = 'curl -sSw \'\\n\' -H "Authorization: Bearer $TOKEN" "$HERE'
-    city = """-H 'Content-Type: application/json' -d '{"city": "Bremen"}'"""
-    return [
-        *_token_command(settings),
-        f"HERE={here}",
-        f'{curl}/contactsExt?\\$top=1"',
-        f"{curl}/contactsExt(number='CT000001')\" \\",
-        f"  -X PATCH -H 'If-Match: *' {city}",
-    ]
-
-
-def _token_command(settings: Settings) -> list[str]:
-    """Lines that export a token of the service's keys; a second one if the first is too long."""
     folder = Path.cwd()
     variables = [
-        f"{environment_name(name)}={shlex.quote(str(getattr(settings, name)))}"
+        f"{environment_name(name)}={shlex.quote(str(getattr(settings, name)))} "
         for name in _OF_TOKENS
         if getattr(settings, name) != getattr(Settings(), name)
     ]
-    issue = " ".join([*variables, _program(folder), "token"])
-    enter = f"export TOKEN=$(cd {shlex.quote(str(folder))} &&"
-    line = f"{enter} {issue})"
-    return [line] if len(line) <= _WIDTH else [enter, f"  {issue})"]
+    here = shlex.quote(f"{settings.base_url}/companies({company_id})")
+    curl = 'curl -sSw \'\\n\' -H "Authorization: Bearer $TOKEN" "$HERE'
+    return f"""\
+export TOKEN=$(cd {shlex.quote(str(folder))} &&
+  {"".join(variables)}{_program(folder)} token)
+HERE={here}
+{curl}/contactsExt?\\$top=1"
+{curl}/contactsExt(number='CT000001')" \\
+  -X PATCH -H 'If-Match: *' -H 'Content-Type: application/json' -d '{{"city": "Bremen"}}'"""
 
 
 def _program(folder: Path) -> str:
