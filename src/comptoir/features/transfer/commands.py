@@ -42,6 +42,7 @@ from comptoir.plan.read import Row
 from comptoir.store.snapshot import ShowProgress, Snapshot, open_snapshot
 from comptoir.store.store import Store
 
+_COUNTS = "rows", "inserted", "updated", "unchanged", "refused"
 _SUFFIXES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 
 
@@ -93,7 +94,7 @@ def load(settings: Settings, paths: Sequence[Path], company_id: str, keep_good: 
         return reports
 
     reports = use_store(settings, load_files, model, resumes=True)
-    click.echo(f"total: {summary(total(reports))}")
+    click.echo(f"total: {_summary(reports)}")
     if not all(each.written for each in reports):
         click.get_current_context().exit(1)
 
@@ -105,29 +106,15 @@ def _print_load(name: str, report: LoadReport) -> None:
         click.echo(f"{place}: {column}{error.reason}", err=True)
     if len(report.errors) == ERRORS_KEPT and report.refused > ERRORS_KEPT:
         click.echo(f"{name}: {report.refused} lines are refused; the first are shown.", err=True)
-    click.echo(f"{name}: {summary(report)}")
-
-
-def summary(report: LoadReport) -> str:
-    """The counts of a report in words."""
     resumed = f", resumed at row {report.resumed_at}" if report.resumed_at else ""
-    counted = (
-        f"{report.rows} rows: {report.inserted} inserted, {report.updated} updated, "
-        f"{report.unchanged} unchanged, {report.refused} refused{resumed}"
-    )
-    return counted if report.written else f"{counted}; nothing was written"
+    click.echo(f"{name}: {_summary([report])}{resumed}")
 
 
-def total(reports: list[LoadReport]) -> LoadReport:
-    """The sum of several reports."""
-    return LoadReport(
-        rows=sum(each.rows for each in reports),
-        inserted=sum(each.inserted for each in reports),
-        updated=sum(each.updated for each in reports),
-        unchanged=sum(each.unchanged for each in reports),
-        refused=sum(each.refused for each in reports),
-        written=any(each.written for each in reports),
-    )
+def _summary(reports: Sequence[LoadReport]) -> str:
+    """The sums of some reports in words."""
+    rows, *counts = (f"{sum(getattr(each, name) for each in reports)} {name}" for name in _COUNTS)
+    unwritten = "" if any(each.written for each in reports) else "; nothing was written"
+    return f"{rows}: {', '.join(counts)}{unwritten}"
 
 
 def find_files(paths: Iterable[Path], model: Model) -> dict[EntitySet, Path]:
@@ -370,7 +357,20 @@ def copy(
     model, other = need_database(here), need_database(there)
     if misfits := list(_misfits(model, other)):
         raise problems.MISFITS(misfits="; ".join(misfits))
-    run(lambda: _copy((here, model), (there, other), wanted, restart=restart), resumes=True)
+
+    async def copy_all() -> None:
+        async with opened(here, model) as ours, opened(there, other) as theirs:
+            names = await ours.company_names()
+            companies = [await known_company(ours, each) for each in wanted or names]
+            with shown_progress() as progress:
+                copies = {each.id: Copy(ours, theirs, each, progress) for each in companies}
+                for each in copies.values():
+                    await each.check(restart=restart)
+                for company_id, each in copies.items():
+                    name = f"{names[company_id]} {company_id}"
+                    _print_copy(name, await each.run(restart=restart))
+
+    run(copy_all, resumes=True)
 
 
 def _misfits(source: Model, target: Model) -> Iterator[str]:
@@ -409,24 +409,6 @@ def _title(each: PrimitiveType) -> str:
     code = ["code"] if isinstance(each, CodeText) else []
     facets = ",".join([*map(str, each.facets.values()), *bounds, *code])
     return f"{each.edm_name}({facets})" if facets else each.edm_name
-
-
-async def _copy(
-    here: tuple[Settings, Model],
-    there: tuple[Settings, Model],
-    wanted: Sequence[str] | None,
-    *,
-    restart: bool,
-) -> None:
-    async with opened(*here) as source, opened(*there) as target:
-        names = await source.company_names()
-        companies = [await known_company(source, each) for each in wanted or names]
-        with shown_progress() as progress:
-            copies = {each.id: Copy(source, target, each, progress) for each in companies}
-            for each in copies.values():
-                await each.check(restart=restart)
-            for company_id, each in copies.items():
-                _print_copy(f"{names[company_id]} {company_id}", await each.run(restart=restart))
 
 
 def _print_copy(name: str, report: CopyReport) -> None:
