@@ -224,7 +224,3 @@ def _digest(chunks: Iterable[bytes]) -> str:
     for chunk in chunks:
         digest.update(chunk)
     return digest.hexdigest()
-
-
-COMPANIES = "SELECT company_id, name, incarnation, change_number, changed_at FROM companies"
-REVISION = "SELECT version_num FROM alembic_version"

@@ -34,8 +34,7 @@ from comptoir.edm.times import instant
 from comptoir.errors.operator_rows import UNREADABLE
 from comptoir.features.backup import errors as problems
 from comptoir.features.backup.archive import Archive, CompanyState, Meter, opened, written
-from comptoir.features.backup.server import Server
-from comptoir.features.backup.sqlite_file import SqliteFile
+from comptoir.features.backup.databases import Server, SqliteFile
 from comptoir.store.urls import is_postgres, redacted
 
 _NAME = "comptoir-"
