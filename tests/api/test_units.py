@@ -5,6 +5,7 @@ Units that wait together share a transaction, so these go to a store at once.
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from uuid import uuid4
 
 import pytest
@@ -14,10 +15,11 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import KEY_EXISTS, RECORD_NOT_FOUND
-from comptoir.features.transfer.load_rows import Loaded, LoadPlan, write_rows
+from comptoir.features.transfer.load_rows import Loaded, LoadPlan, load_steps
 from comptoir.response.response import Response
 from comptoir.service import GroupRefusedError, Request, Service
 from comptoir.store.postgres import store as postgres_store
+from comptoir.store.store import Store
 from support.companies import Company
 from support.direct import request_of
 from support.service import Service as InProcess
@@ -31,6 +33,10 @@ AGENTS = "shippingAgentsExt"
 def patient_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stop gives up writes after a second, in which a busy machine may not finish them."""
     monkeypatch.setattr(postgres_store, "STOP_SECONDS", 60.0)
+
+
+async def write_rows(store: Store, plan: LoadPlan) -> Loaded:
+    return await store.transact(plan.company.id, partial(load_steps, plan))
 
 
 async def loaded_at_once(

@@ -122,7 +122,7 @@ async def written_beside(company: Company, settings: Settings, path: Path) -> Re
     written: list[asyncio.Task[Response]] = []
 
     def begin(stage: str, *_: int) -> None:
-        if stage == "write" and not written:
+        if stage.startswith("writing") and not written:
             item = request_of(company, "POST", "itemsExt", {"number": "I1"})
             written.append(asyncio.ensure_future(service.handle(item)))
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from comptoir.config import Settings
-from comptoir.features.backup import sqlite_file
+from comptoir.features.backup import databases
 from process.conftest import StartServer
 from process.test_durability import check_log, check_work
 from support.client import record, tag_of
@@ -28,7 +28,7 @@ def test_a_lost_folder_is_restored_to_the_backup(
     clients with earlier entity tags and delta links are told.
     """
     # so many steps that others write between them
-    monkeypatch.setattr(sqlite_file, "PAGES", 1)
+    monkeypatch.setattr(databases, "PAGES", 1)
     server = start_server()
     company, other = server.new_company(), server.new_company()
     made = other.post(AGENTS, {"code": "A"})

@@ -6,6 +6,7 @@ import time
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import TypeVar
 from uuid import uuid4
 
@@ -23,7 +24,6 @@ from comptoir.features.transfer.load_rows import (
     bind_columns,
     load_steps,
     rows_done,
-    write_rows,
 )
 from comptoir.sql.prepared import Steps
 from comptoir.store.company_steps import rename_company
@@ -84,7 +84,7 @@ class CompanyAdmin:
     def begin_load(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> str:
         """Load the first records of a file, as an interrupted load does; returns its digest."""
         plan = msgspec.structs.replace(self.plan(company, resource, rows), finishes=False)
-        self.wait(write_rows(self._store, plan))
+        self.wait(self._store.transact(company.id, partial(load_steps, plan)))
         return plan.digest
 
     def load_progress(self, company: StoredCompany, resource: str, digest: str) -> int:

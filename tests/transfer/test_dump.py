@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.features.transfer.commands import DumpFormat, dump_file, dump_records
+from comptoir.features.transfer.commands import dump_file, dump_records
 from comptoir.store.snapshot import open_snapshot
 from comptoir.store.store import SLICE_ROWS
 from support.command import COMPANY, Command
@@ -138,7 +138,7 @@ def test_a_dump_does_not_show_later_writes(service: Service, tmp_path: Path) -> 
                     snapshot,
                     company.stored,
                     each,
-                    dump_file(tmp_path, each, DumpFormat.NDJSON),
+                    dump_file(tmp_path, each, "ndjson"),
                     lambda *_: None,
                     with_secrets=False,
                 )

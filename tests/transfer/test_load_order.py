@@ -19,7 +19,7 @@ class LoadInterruptedError(Exception):
 
 
 def interrupt(stage: str, *_: int) -> None:
-    if stage == "write":
+    if stage.startswith("writing"):
         raise LoadInterruptedError
 
 

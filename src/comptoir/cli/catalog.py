@@ -157,14 +157,14 @@ def _is_changed(former: Model, entity_set: EntitySet) -> bool:
 
 def _encode_again(settings: Settings, model: Model, sets: Iterable[EntitySet]) -> None:
     """Encode the stored JSON of the records of some sets again, and print their number."""
-    count = use_store(settings, partial(_rebuild_json, sets), model)
+
+    async def encode(store: Store) -> int:
+        count = 0
+        with shown_progress() as progress:
+            for company_id in await store.company_names():
+                for each in sets:
+                    count += await rebuild_json_of(store, company_id, each.name, progress)
+        return count
+
+    count = use_store(settings, encode, model)
     click.echo(f"The JSON of {count} records is encoded again.")
-
-
-async def _rebuild_json(sets: Iterable[EntitySet], store: Store) -> int:
-    count = 0
-    with shown_progress() as progress:
-        for company_id in await store.company_names():
-            for each in sets:
-                count += await rebuild_json_of(store, company_id, each.name, progress)
-    return count

@@ -211,7 +211,11 @@ async def apply(store: Store, file: Path) -> None:
     A role has the letters of its rights for each entity set: R to read, I to insert, M to modify, D
     to delete. "*" is every other entity set. Within two seconds, every service obeys the roles.
     """
-    roles = parse_roles(_text(file), [each.name for each in store.statements.model.per_company])
+    try:
+        text = read_whole(file, problems.FILE_OF_ROLES).decode()
+    except UnicodeDecodeError as error:
+        raise problems.UNREADABLE(path=file, reason=error, remedy=problems.FILE_OF_ROLES) from error
+    roles = parse_roles(text, [each.name for each in store.statements.model.per_company])
     await store.control.put_roles(roles, operator())
     for each in roles:
         click.echo(f"{each.name}: applied")
@@ -232,10 +236,3 @@ async def list_roles(store: Store) -> None:
     """List the roles by name, one on each line, with the letters for each entity set."""
     for each in await store.control.roles():
         click.echo(f"{each.name} {each.listed}".rstrip())
-
-
-def _text(file: Path) -> str:
-    try:
-        return read_whole(file, problems.FILE_OF_ROLES).decode()
-    except UnicodeDecodeError as error:
-        raise problems.UNREADABLE(path=file, reason=error, remedy=problems.FILE_OF_ROLES) from error

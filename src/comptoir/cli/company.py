@@ -87,8 +87,8 @@ async def rename(store: Store, company_id: str, name: str) -> None:
 @company.command()
 @click.argument("wanted", metavar="ID…", nargs=-1, callback=checked(guids), help=IDS)
 @click.option("--all", "every", is_flag=True, help="Renew all companies of the database.")
-@settings_options("database")
-def renew(settings: Settings, wanted: Sequence[str] | None, every: bool) -> None:
+@store_command
+async def renew(store: Store, wanted: Sequence[str] | None, every: bool) -> None:
     """Invalidate the entity tags, delta links and Consistency-Tokens of companies.
 
     Run it immediately after you restore a backup, or promote a standby that may have lost changes.
@@ -97,8 +97,14 @@ def renew(settings: Settings, wanted: Sequence[str] | None, every: bool) -> None
     """
     if bool(wanted) == every:
         raise problems.NOTHING_TO_RENEW()
-    model = need_database(settings)
-    use_store(settings, lambda store: _renew(store, wanted or ()), model)
+    for company_id in wanted or ():
+        await known_company(store, company_id)
+    names = await store.company_names()
+    for company_id in wanted or names:
+        number = await store.renew(company_id)
+        click.echo(f"{names[company_id]} {company_id}: renewed after change {number}")
+    # after this time, no service uses the earlier incarnations
+    await asyncio.sleep(COMPANY_CACHE_SECONDS)
 
 
 @company.command()
@@ -116,7 +122,10 @@ def delete(settings: Settings, wanted: Sequence[str], yes: bool) -> None:
     if not yes:
         for company_id in wanted:
             _confirm(company_id, names.get(company_id))
-    use_store(settings, lambda store: _delete(store, wanted), model, resumes=True)
+    with shown_progress() as show:
+        use_store(
+            settings, lambda store: delete_companies(store, wanted, show), model, resumes=True
+        )
     for company_id in wanted:
         click.echo(f"{names.get(company_id, '')} {company_id}: deleted".lstrip())
 
@@ -138,17 +147,6 @@ async def new_company(store: Store, company_id: str, name: str) -> KnownCompany:
     return await store.create_company(company_id, name)
 
 
-async def _renew(store: Store, wanted: Sequence[str]) -> None:
-    for company_id in wanted:
-        await known_company(store, company_id)
-    names = await store.company_names()
-    for company_id in wanted or names:
-        number = await store.renew(company_id)
-        click.echo(f"{names[company_id]} {company_id}: renewed after change {number}")
-    # after this time, no service uses the earlier incarnations
-    await asyncio.sleep(COMPANY_CACHE_SECONDS)
-
-
 async def _names(store: Store, wanted: Sequence[str]) -> Mapping[str, str]:
     """The names of companies by id, except those whose deletion is unfinished.
 
@@ -168,8 +166,3 @@ def _confirm(company_id: str, name: str | None) -> None:
     question = f"{' '.join(question.split())}: "
     if answer(question, noun="deletion", verb="delete") != expected.strip():
         raise problems.DELETION_NOT_CONFIRMED(what=what)
-
-
-async def _delete(store: Store, wanted: Sequence[str]) -> None:
-    with shown_progress() as progress:
-        await delete_companies(store, wanted, progress)

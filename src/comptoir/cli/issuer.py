@@ -16,14 +16,7 @@ from comptoir.auth.issuer_terms import (
 from comptoir.auth.origins import redirect_uris
 from comptoir.auth.records import EVERY_COMPANY, Issuer
 from comptoir.cli.options import PATH, options_of, settings_options
-from comptoir.cli.runner import (
-    need_database,
-    operator,
-    store_command,
-    use_store,
-    warn,
-    warn_of_unknown,
-)
+from comptoir.cli.runner import operator, store_command, use_store, warn, warn_of_unknown
 from comptoir.config import Settings
 from comptoir.errors import operator_rows as problems
 from comptoir.store.store import Store
@@ -85,7 +78,7 @@ def add(
             click.echo("redirect URI: " + " or ".join(redirect_uris(name, settings)))
         await warn_of_unknown(store, companies or ())
 
-    use_store(settings, add_to, need_database(settings))
+    use_store(settings, add_to)
     if companies == () and not terms.companies_claim:
         warn(
             f"the tokens of {name} can access no company. Remove the issuer, and add it with "

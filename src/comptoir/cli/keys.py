@@ -10,7 +10,7 @@ import click
 from comptoir.auth.audit import Act, ActName
 from comptoir.auth.keys import PUBLIC_KEY_SUFFIX, KeyFolder, SigningKey, end_of
 from comptoir.cli.options import settings_options
-from comptoir.cli.runner import need_database, operator, use_store, warn
+from comptoir.cli.runner import operator, use_store, warn
 from comptoir.config import Settings
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.messages import quoted, time_text
@@ -46,7 +46,12 @@ def rotate(settings: Settings, at: str | None) -> None:
     folder = KeyFolder(path)
     former = folder.signing_keys[-1]
     added = folder.add_signing_key(starts_at.replace(microsecond=0))
-    _audit(settings, added)
+    act = Act(operator(), ActName.KEYS_ROTATE, added.name, f"kid={added.kid}")
+    try:
+        use_store(settings, lambda store: store.control.record([act]))
+    except (OperatorError, Refusal) as error:
+        # the service needs no database for its keys
+        warn(f"the audit log does not have the new key: {error}")
     signs, ends = time_text(added.starts_at), time_text(end_of(added))
     # the end distinguishes it from the copy of another key, which it must not replace
     copy = path / f"until-{ends.replace('-', '').replace(':', '')}{PUBLIC_KEY_SUFFIX}"
@@ -84,16 +89,6 @@ def _use(key: SigningKey, successor: SigningKey | None, now: float) -> str:
         return f"signs until {time_text(successor.starts_at)}"
     ends = end_of(successor)
     return f"{'trusted until' if now < ends else 'ended at'} {time_text(ends)}"
-
-
-def _audit(settings: Settings, added: SigningKey) -> None:
-    """Add the new key to the audit log; the service needs no database for its keys."""
-    act = Act(operator(), ActName.KEYS_ROTATE, added.name, f"kid={added.kid}")
-    try:
-        model = need_database(settings)
-        use_store(settings, lambda store: store.control.record([act]), model)
-    except (OperatorError, Refusal) as error:
-        warn(f"the audit log does not have the new key: {error}")
 
 
 def key_path(settings: Settings) -> Path:

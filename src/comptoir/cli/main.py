@@ -16,50 +16,42 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.features import FEATURES
 
-_OWN: Mapping[str, tuple[str, str]] = {
-    "serve": ("comptoir.cli.serve:serve", "Serve the API."),
-    "doctor": (
-        "comptoir.cli.doctor:doctor",
-        "Print the settings in force, and what is wrong with what they name.",
-    ),
-    "migrate": (
-        "comptoir.cli.catalog:migrate",
-        "Bring a database to the current schema, and create it if missing.",
-    ),
-    "catalog": (
-        "comptoir.cli.catalog:catalog",
-        "Check files that declare entity sets, and bring databases to them.",
-    ),
+_OWN = {
+    "serve": ("serve", "Serve the API."),
+    "doctor": ("doctor", "Print the settings in force, and what is wrong with what they name."),
+    "migrate": ("catalog", "Bring a database to the current schema, and create it if missing."),
+    "catalog": ("catalog", "Check files that declare entity sets, and bring databases to them."),
     "changes": (
-        "comptoir.cli.logs:changes",
+        "logs",
         "Print a company's change log as NDJSON, in the order of the change numbers.",
     ),
-    "token": ("comptoir.cli.token:token", "Issue a bearer token, and print it on the last line."),
-    "keys": ("comptoir.cli.keys:keys", "Rotate and list the keys that sign and verify tokens."),
+    "token": ("token", "Issue a bearer token, and print it on the last line."),
+    "keys": ("keys", "Rotate and list the keys that sign and verify tokens."),
     "client": (
-        "comptoir.cli.client:client",
+        "client",
         "Add, change and remove clients, which get tokens from the token endpoint.",
     ),
     "role": (
-        "comptoir.cli.client:role",
+        "client",
         "Add, list and remove roles, which restrict what clients may do with each entity set.",
     ),
     "issuer": (
-        "comptoir.cli.issuer:issuer",
+        "issuer",
         "Add, list, refresh and remove other issuers, whose tokens the service accepts.",
     ),
-    "audit": (
-        "comptoir.cli.logs:audit",
-        "Print the audit log as NDJSON, in the order of the numbers of its entries.",
-    ),
+    "audit": ("logs", "Print the audit log as NDJSON, in the order of the numbers of its entries."),
     "company": (
-        "comptoir.cli.company:company",
+        "company",
         "Create, list, rename, renew and delete companies. Every record belongs to one.",
     ),
 }
+"""The module of each subcommand of this folder, and the first paragraph of its help."""
 
-SUBCOMMANDS = {**_OWN, **{name: it for each in FEATURES for name, it in each.commands.items()}}
-"""Each subcommand and the first paragraph of its help.
+SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
+    **{name: (f"comptoir.cli.{module}:{name}", text) for name, (module, text) in _OWN.items()},
+    **{name: it for each in FEATURES for name, it in each.commands.items()},
+}
+"""The place of each subcommand, and the first paragraph of its help.
 
 Help and completion list the subcommands from this table without importing them.
 """

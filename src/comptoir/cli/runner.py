@@ -49,8 +49,7 @@ def store_command(command: Callable[..., Awaitable[None]]) -> Callable[..., None
     @settings_options("database")
     @wraps(command)
     def opening(settings: Settings, **given: object) -> None:
-        model = need_database(settings)
-        use_store(settings, lambda store: command(store, **given), model)
+        use_store(settings, lambda store: command(store, **given))
 
     return opening
 
@@ -65,12 +64,12 @@ def use_store(
 ) -> T:
     """Run a coroutine with the open store of the settings, as `run` does.
 
-    The model is that of the database, unless it is given.
+    Without a model, this calls `need_database`, which returns that of the database.
     """
-    model = model or model_of(settings)
+    known = model or need_database(settings)
 
     async def opening() -> T:
-        async with opened(settings, model, is_ready=is_ready) as store:
+        async with opened(settings, known, is_ready=is_ready) as store:
             return await work(store)
 
     return run(opening, resumes=resumes)
@@ -172,7 +171,8 @@ def warn_of_missing(settings: Settings, companies: Collection[str]) -> None:
     """Warn of companies that do not exist, or that the check failed; they may be created later."""
     try:
         need_file(settings)
-        use_store(settings, lambda store: warn_of_unknown(store, companies), is_ready=False)
+        model = model_of(settings)
+        use_store(settings, lambda store: warn_of_unknown(store, companies), model, is_ready=False)
     except (OperatorError, Refusal) as error:
         warn(f"--company was not checked: {error}")
 

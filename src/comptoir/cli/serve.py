@@ -3,6 +3,7 @@
 import resource
 import shlex
 import socket
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -232,16 +233,14 @@ def _shortage(settings: Settings) -> str | None:
 
 def _raised_limit() -> int:
     """Raise the process's limit on descriptors as far as allowed; returns the limit."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return _RAISED[0]
+    soft, hard = (
+        sys.maxsize if each == resource.RLIM_INFINITY else each
+        for each in resource.getrlimit(resource.RLIMIT_NOFILE)
+    )
     for wanted in _RAISED:
-        raised = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        if raised <= soft:
-            break
-        try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
-        except (OSError, ValueError):
-            continue
-        return raised
+        raised = min(wanted, hard)
+        with suppress(OSError, ValueError):
+            if raised > soft:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+            return max(soft, raised)
     return soft

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO, BinaryIO, Protocol
+from typing import IO, BinaryIO
 
 import msgspec
 
@@ -224,28 +224,3 @@ def _digest(chunks: Iterable[bytes]) -> str:
     for chunk in chunks:
         digest.update(chunk)
     return digest.hexdigest()
-
-
-class Engine(Protocol):
-    """The database of the settings, in a file or on a server."""
-
-    name: str
-
-    def back_up(self, writing: Writing, meter: Meter) -> tuple[str, Sequence[CompanyState]]:
-        """Add the database to a backup; returns the revision and the companies of what it has."""
-
-    def present(self) -> Sequence[CompanyState] | None:
-        """The companies that the place has; None if it has no database.
-
-        Empty if they cannot be read. Raises `OperatorError` if others use the database.
-        """
-
-    def restore(self, archive: Archive, meter: Meter, suffix: str) -> None:
-        """Put the database of a backup in its place, with new incarnations of all companies.
-
-        What is there gets the suffix to its name. Until the end, nothing has changed.
-        """
-
-
-COMPANIES = "SELECT company_id, name, incarnation, change_number, changed_at FROM companies"
-REVISION = "SELECT version_num FROM alembic_version"

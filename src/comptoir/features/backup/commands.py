@@ -33,8 +33,8 @@ from comptoir.config import Settings
 from comptoir.edm.times import instant
 from comptoir.errors.operator_rows import UNREADABLE
 from comptoir.features.backup import errors as problems
-from comptoir.features.backup.archive import Archive, CompanyState, Engine, Meter, opened, written
-from comptoir.features.backup.sqlite_file import SqliteFile
+from comptoir.features.backup.archive import Archive, CompanyState, Meter, opened, written
+from comptoir.features.backup.databases import Server, SqliteFile
 from comptoir.store.urls import is_postgres, redacted
 
 _NAME = "comptoir-"
@@ -146,12 +146,8 @@ def restore(
         click.echo(f"The former database is kept as {suffix}.")
 
 
-def _engine(settings: Settings) -> Engine:
-    if not is_postgres(settings.database):
-        return SqliteFile(settings)
-    from comptoir.features.backup.server import Server  # noqa: PLC0415 - imports asyncpg
-
-    return Server(settings)
+def _engine(settings: Settings) -> Server | SqliteFile:
+    return Server(settings) if is_postgres(settings.database) else SqliteFile(settings)
 
 
 def _newer(

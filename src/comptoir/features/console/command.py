@@ -8,7 +8,7 @@ from comptoir.auth.fields import token_companies
 from comptoir.auth.origins import CONSOLE
 from comptoir.auth.records import ConsoleRole, Login
 from comptoir.cli.options import checked, settings_options
-from comptoir.cli.runner import need_database, operator, use_store, warn, warn_of_missing
+from comptoir.cli.runner import model_of, need_database, operator, use_store, warn, warn_of_missing
 from comptoir.config import Settings
 from comptoir.errors.messages import message
 from comptoir.features.console.logins import Logins, checked_subject, new_secret
@@ -61,9 +61,9 @@ def console(
     same database. Name the address of another one as for `comptoir serve`.
     """
     login = Login(checked_subject(subject or account()), role, companies)
-    need_database(settings)
+    model, by = need_database(settings), operator()
     if end:
-        use_store(settings, lambda store: Logins(store.control).end_all(login.subject, operator()))
+        use_store(settings, lambda store: Logins(store.control).end_all(login.subject, by), model)
         click.echo(f"{login.subject}: all sessions ended")
         return
     given = click.get_current_context().params
@@ -98,6 +98,6 @@ def _address(settings: Settings, *, is_named: bool) -> str:
 
 def console_link(settings: Settings, login: Login, address: str) -> str:
     """A link that begins a session of a login, once and within ten minutes."""
-    code, now = new_secret(), int(time.time())
-    use_store(settings, lambda store: Logins(store.control).add_code(code, login, now, operator()))
+    code, now, by, model = new_secret(), int(time.time()), operator(), model_of(settings)
+    use_store(settings, lambda store: Logins(store.control).add_code(code, login, now, by), model)
     return f"{address}/login#{code}"

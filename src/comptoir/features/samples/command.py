@@ -5,7 +5,6 @@ import csv
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,11 +15,19 @@ from msgspec.structs import replace
 
 from comptoir.cli.company import checked_name, new_company
 from comptoir.cli.options import YES, option_or_variable, settings_options
-from comptoir.cli.runner import answer, known_company, need_database, opened, ready_model, use_store
+from comptoir.cli.runner import (
+    answer,
+    known_company,
+    model_of,
+    opened,
+    ready_model,
+    shown_progress,
+    use_store,
+)
 from comptoir.config import Settings, environment_name
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.features.samples import errors as problems
-from comptoir.features.transfer.commands import find_files, load_progress
+from comptoir.features.transfer.commands import find_files
 from comptoir.features.transfer.files import FileSource
 from comptoir.features.transfer.load import LOADED_BY, load_source
 from comptoir.plan.read import Bounds, CountPlan, all_records
@@ -35,8 +42,6 @@ RESET_BY = "comptoir reset"
 
 _OF_TOKENS = ("keys", "token_issuer", "token_audience")
 """The settings that `comptoir token` reads."""
-_WIDTH = 100
-"""The most characters of a line."""
 
 SAMPLE_NAME = "Comptoir Sample"
 """The default name of a sample company."""
@@ -51,14 +56,15 @@ def sample(settings: Settings, company_name: str) -> None:
     """Create a sample company and print its id at the end. Creates the database if missing."""
     checked_name(company_name)
     model = ready_model(settings)
-    company_id = use_store(settings, lambda store: _sample(store, company_name), model)
+    company_id = str(uuid4())
+
+    async def create(store: Store) -> None:
+        company = await new_company(store, company_id, company_name)
+        with shown_progress() as show_progress:
+            await fill(store, company, show_progress)
+
+    use_store(settings, create, model)
     click.echo(f"{company_name}\n{company_id}")
-
-
-async def _sample(store: Store, name: str) -> str:
-    company = await new_company(store, str(uuid4()), name)
-    await fill(store, company)
-    return company.id
 
 
 def sample_files(model: Model) -> Mapping[EntitySet, Path]:
@@ -76,17 +82,12 @@ def _is_for(model: Model, path: Path) -> bool:
         return set(next(csv.reader(file))) <= entity_set.type.by_name.keys()
 
 
-async def fill(
-    store: Store,
-    company: Company,
-    progress_of: Callable[[str], AbstractContextManager[ShowProgress]] = load_progress,
-) -> None:
+async def fill(store: Store, company: Company, show_progress: ShowProgress) -> None:
     """Load the sample's files into a company; records that are equal are left unchanged."""
     for entity_set, path in sample_files(store.statements.model).items():
-        with progress_of(entity_set.name) as progress:
-            report = await load_source(
-                store, company, FileSource(path), entity_set, progress, keep_good=False
-            )
+        report = await load_source(
+            store, company, FileSource(path), entity_set, show_progress, keep_good=False
+        )
         if not report.written:
             found = report.errors[0]
             raise problems.UNUSABLE_SAMPLE(
@@ -104,12 +105,11 @@ def reset(settings: Settings, yes: bool) -> None:
     none, and logs these changes. So services may be running, and delta links and the ETags of
     unchanged records remain valid.
     """
-    model = need_database(settings)
-    first = use_store(settings, lambda store: _first_state(settings, store), model)
+    first = use_store(settings, lambda store: _first_state(settings, store))
     question = f"Undo all changes of {SAMPLE_NAME} {first.company.id}? Type yes: "
     if not yes and answer(question, noun="reset", verb="reset").lower() != "yes":
         raise problems.RESET_NOT_CONFIRMED()
-    use_store(settings, lambda store: restore(store, model, [first], RESET_BY), model)
+    use_store(settings, lambda store: restore(store, store.statements.model, [first], RESET_BY))
     click.echo(f"{SAMPLE_NAME} {first.company.id}: restored to its first state")
 
 
@@ -153,14 +153,10 @@ async def _new_records(
     await asyncio.to_thread(make_ready, apart, model)
     async with opened(apart, model) as store:
         new = await store.create_company(company.id, SAMPLE_NAME)
-        await fill(store, new, progress_of=_not_shown)
+        # before the question, progress would look like that of the reset
+        await fill(store, new, lambda *_: None)
         (mark,) = await marked(store, model)
     return mark.records
-
-
-def _not_shown(_: str) -> AbstractContextManager[ShowProgress]:
-    """No progress: before the question, it would look like that of the reset."""
-    return nullcontext(lambda _stage, _done, _rows: None)
 
 
 def prepared(settings: Settings) -> Callable[[Settings], None]:
@@ -168,7 +164,7 @@ def prepared(settings: Settings) -> Callable[[Settings], None]:
 
     Returns what prints its id, and commands to try, when the service listens.
     """
-    company_id = use_store(settings, find_or_fill, resumes=True)
+    company_id = use_store(settings, find_or_fill, model_of(settings), resumes=True)
     return partial(announce, company_id=company_id)
 
 
@@ -183,7 +179,8 @@ async def find_or_fill(store: Store) -> str:
     # the last table is empty if the load was interrupted, which then resumes
     files = [*sample_files(store.statements.model)]
     if files and not await store.count(CountPlan(all_records(files[-1]), Bounds(company))):
-        await fill(store, company)
+        with shown_progress() as show_progress:
+            await fill(store, company, show_progress)
     return company.id
 
 
@@ -194,36 +191,26 @@ def announce(settings: Settings, company_id: str) -> None:
     """
     click.echo(f"Company: {SAMPLE_NAME} {company_id}")
     click.echo("Paste this into another terminal:")
-    for line in commands(settings, company_id):
-        click.echo(line)
+    click.echo(commands(settings, company_id))
 
 
-def commands(settings: Settings, company_id: str) -> list[str]:
+def commands(settings: Settings, company_id: str) -> str:
     """Shell commands that get a token, list a contact and change another one, in any folder."""
-    here = shlex.quote(f"{settings.base_url}/companies({company_id})")
-    curl = 'curl -sSw \'\\n\' -H "Authorization: Bearer $TOKEN" "$HERE'
-    city = """-H 'Content-Type: application/json' -d '{"city": "Bremen"}'"""
-    return [
-        *_token_command(settings),
-        f"HERE={here}",
-        f'{curl}/contactsExt?\\$top=1"',
-        f"{curl}/contactsExt(number='CT000001')\" \\",
-        f"  -X PATCH -H 'If-Match: *' {city}",
-    ]
-
-
-def _token_command(settings: Settings) -> list[str]:
-    """Lines that export a token of the service's keys; a second one if the first is too long."""
     folder = Path.cwd()
     variables = [
-        f"{environment_name(name)}={shlex.quote(str(getattr(settings, name)))}"
+        f"{environment_name(name)}={shlex.quote(str(getattr(settings, name)))} "
         for name in _OF_TOKENS
         if getattr(settings, name) != getattr(Settings(), name)
     ]
-    issue = " ".join([*variables, _program(folder), "token"])
-    enter = f"export TOKEN=$(cd {shlex.quote(str(folder))} &&"
-    line = f"{enter} {issue})"
-    return [line] if len(line) <= _WIDTH else [enter, f"  {issue})"]
+    here = shlex.quote(f"{settings.base_url}/companies({company_id})")
+    curl = 'curl -sSw \'\\n\' -H "Authorization: Bearer $TOKEN" "$HERE'
+    return f"""\
+export TOKEN=$(cd {shlex.quote(str(folder))} &&
+  {"".join(variables)}{_program(folder)} token)
+HERE={here}
+{curl}/contactsExt?\\$top=1"
+{curl}/contactsExt(number='CT000001')" \\
+  -X PATCH -H 'If-Match: *' -H 'Content-Type: application/json' -d '{{"city": "Bremen"}}'"""
 
 
 def _program(folder: Path) -> str:

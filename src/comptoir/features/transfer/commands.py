@@ -5,7 +5,6 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
 
@@ -23,7 +22,6 @@ from comptoir.cli.options import (
 )
 from comptoir.cli.runner import (
     known_company,
-    model_of,
     need_database,
     opened,
     run,
@@ -44,7 +42,7 @@ from comptoir.plan.read import Row
 from comptoir.store.snapshot import ShowProgress, Snapshot, open_snapshot
 from comptoir.store.store import Store
 
-_STAGES = {"check": "checking", "write": "writing"}
+_COUNTS = "rows", "inserted", "updated", "unchanged", "refused"
 _SUFFIXES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 
 
@@ -74,14 +72,14 @@ def load(settings: Settings, paths: Sequence[Path], company_id: str, keep_good: 
     change properties for which the file has no column. After an interrupt, the same command
     resumes.
     """
-    model = model_of(settings)
+    model = need_database(settings)
     files = find_files(paths, model)
 
     async def load_files(store: Store) -> list[LoadReport]:
         reports: list[LoadReport] = []
         company = await known_company(store, company_id)
         for entity_set, path in files.items():
-            with load_progress(entity_set.name) as progress:
+            with shown_progress() as progress:
                 report = await load_source(
                     store,
                     company,
@@ -95,18 +93,10 @@ def load(settings: Settings, paths: Sequence[Path], company_id: str, keep_good: 
             reports.append(report)
         return reports
 
-    need_database(settings)
     reports = use_store(settings, load_files, model, resumes=True)
-    click.echo(f"total: {summary(total(reports))}")
+    click.echo(f"total: {_summary(reports)}")
     if not all(each.written for each in reports):
         click.get_current_context().exit(1)
-
-
-@contextmanager
-def load_progress(name: str) -> Iterator[ShowProgress]:
-    """A progress bar for the stages of a load."""
-    with shown_progress() as show:
-        yield lambda stage, done, rows: show(f"{_STAGES[stage]} {name}", done, rows)
 
 
 def _print_load(name: str, report: LoadReport) -> None:
@@ -116,29 +106,15 @@ def _print_load(name: str, report: LoadReport) -> None:
         click.echo(f"{place}: {column}{error.reason}", err=True)
     if len(report.errors) == ERRORS_KEPT and report.refused > ERRORS_KEPT:
         click.echo(f"{name}: {report.refused} lines are refused; the first are shown.", err=True)
-    click.echo(f"{name}: {summary(report)}")
-
-
-def summary(report: LoadReport) -> str:
-    """The counts of a report in words."""
     resumed = f", resumed at row {report.resumed_at}" if report.resumed_at else ""
-    counted = (
-        f"{report.rows} rows: {report.inserted} inserted, {report.updated} updated, "
-        f"{report.unchanged} unchanged, {report.refused} refused{resumed}"
-    )
-    return counted if report.written else f"{counted}; nothing was written"
+    click.echo(f"{name}: {_summary([report])}{resumed}")
 
 
-def total(reports: list[LoadReport]) -> LoadReport:
-    """The sum of several reports."""
-    return LoadReport(
-        rows=sum(each.rows for each in reports),
-        inserted=sum(each.inserted for each in reports),
-        updated=sum(each.updated for each in reports),
-        unchanged=sum(each.unchanged for each in reports),
-        refused=sum(each.refused for each in reports),
-        written=any(each.written for each in reports),
-    )
+def _summary(reports: Sequence[LoadReport]) -> str:
+    """The sums of some reports in words."""
+    rows, *counts = (f"{sum(getattr(each, name) for each in reports)} {name}" for name in _COUNTS)
+    unwritten = "" if any(each.written for each in reports) else "; nothing was written"
+    return f"{rows}: {', '.join(counts)}{unwritten}"
 
 
 def find_files(paths: Iterable[Path], model: Model) -> dict[EntitySet, Path]:
@@ -200,14 +176,7 @@ def _entity_set(path: Path, model: Model) -> EntitySet:
 WriteRow = Callable[[Row], None]
 
 
-class DumpFormat(StrEnum):
-    """The format of the files."""
-
-    NDJSON = "ndjson"
-    CSV = "csv"
-
-
-def dump_file(folder: Path, entity_set: EntitySet, file_format: DumpFormat) -> Path:
+def dump_file(folder: Path, entity_set: EntitySet, file_format: str) -> Path:
     """The file that an entity set is written to, named after it."""
     return folder / f"{entity_set.name}.{file_format}"
 
@@ -218,7 +187,7 @@ def dump_file(folder: Path, entity_set: EntitySet, file_format: DumpFormat) -> P
 @option_or_variable(
     "--format",
     "form",
-    type=click.Choice(DumpFormat, case_sensitive=False),
+    type=click.Choice(["ndjson", "csv"], case_sensitive=False),
     default="ndjson",
     help="The format of the files.",
 )
@@ -228,9 +197,7 @@ def dump_file(folder: Path, entity_set: EntitySet, file_format: DumpFormat) -> P
     help="Include passwords. Only the owner of the files can then read them.",
 )
 @store_command
-async def dump(
-    store: Store, folder: Path, company_id: str, form: DumpFormat, with_secrets: bool
-) -> None:
+async def dump(store: Store, folder: Path, company_id: str, form: str, with_secrets: bool) -> None:
     """Write a company's records to files, one for each entity set and named after it.
 
     The files show the company at one point in time, even if it is written to meanwhile. Loaded into
@@ -255,7 +222,7 @@ async def dump(
     click.echo(f"{records} records in {files} files")
 
 
-def _prepare(folder: Path, form: DumpFormat, stored: Sequence[EntitySet]) -> None:
+def _prepare(folder: Path, form: str, stored: Sequence[EntitySet]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -281,42 +248,44 @@ async def dump_records(
     out unless `with_secrets`; then only the owner of the file can read it. Raises `OperatorError`
     if the file exists or cannot be written.
     """
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     total = await snapshot.count(entity_set.name, company.id)
     if not total:
         return 0
-    mode = 0o600 if with_secrets else 0o666
     written = [
         (at, each)
         for at, each in enumerate(entity_set.type.properties, start=1)
         if with_secrets or not each.secret
     ]
-    writer = _csv_writer if target.suffix == f".{DumpFormat.CSV}" else _ndjson_writer
+    writer = _csv_writer if target.suffix == ".csv" else _ndjson_writer
+    with _new_file(target, 0o600 if with_secrets else 0o666) as file:
+        write = writer(file, written)
+        count = 0
+        async for rows in snapshot.rows(entity_set.name, company.id):
+            for row in rows:
+                write(row)
+            count += len(rows)
+            show_progress(f"writing {entity_set.name}", count, total)
+    return count
+
+
+@contextmanager
+def _new_file(path: Path, mode: int) -> Iterator[TextIO]:
+    """A file to write, which appears at a path after a block without errors."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-                write = writer(file, written)
-                count = 0
-                async for rows in snapshot.rows(entity_set.name, company.id):
-                    for row in rows:
-                        write(row)
-                    count += len(rows)
-                    show_progress(f"writing {entity_set.name}", count, total)
+                yield file
                 file.flush()
-                os.fsync(file.fileno())
-            _put_in_place(draft, target)
+                os.fsync(descriptor)
+            if path.exists():
+                raise problems.FILE_EXISTS(path=path)
+            draft.rename(path)
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
-        raise problems.CANNOT_WRITE(path=target, reason=error.strerror) from error
-    return count
-
-
-def _put_in_place(draft: Path, target: Path) -> None:
-    if target.exists():
-        raise problems.FILE_EXISTS(path=target)
-    draft.rename(target)
+        raise problems.CANNOT_WRITE(path=path, reason=error.strerror) from error
 
 
 def _csv_writer(file: TextIO, written: Sequence[tuple[int, Property]]) -> WriteRow:
@@ -388,7 +357,20 @@ def copy(
     model, other = need_database(here), need_database(there)
     if misfits := list(_misfits(model, other)):
         raise problems.MISFITS(misfits="; ".join(misfits))
-    run(lambda: _copy((here, model), (there, other), wanted, restart=restart), resumes=True)
+
+    async def copy_all() -> None:
+        async with opened(here, model) as ours, opened(there, other) as theirs:
+            names = await ours.company_names()
+            companies = [await known_company(ours, each) for each in wanted or names]
+            with shown_progress() as progress:
+                copies = {each.id: Copy(ours, theirs, each, progress) for each in companies}
+                for each in copies.values():
+                    await each.check(restart=restart)
+                for company_id, each in copies.items():
+                    name = f"{names[company_id]} {company_id}"
+                    _print_copy(name, await each.run(restart=restart))
+
+    run(copy_all, resumes=True)
 
 
 def _misfits(source: Model, target: Model) -> Iterator[str]:
@@ -427,24 +409,6 @@ def _title(each: PrimitiveType) -> str:
     code = ["code"] if isinstance(each, CodeText) else []
     facets = ",".join([*map(str, each.facets.values()), *bounds, *code])
     return f"{each.edm_name}({facets})" if facets else each.edm_name
-
-
-async def _copy(
-    here: tuple[Settings, Model],
-    there: tuple[Settings, Model],
-    wanted: Sequence[str] | None,
-    *,
-    restart: bool,
-) -> None:
-    async with opened(*here) as source, opened(*there) as target:
-        names = await source.company_names()
-        companies = [await known_company(source, each) for each in wanted or names]
-        with shown_progress() as progress:
-            copies = {each.id: Copy(source, target, each, progress) for each in companies}
-            for each in copies.values():
-                await each.check(restart=restart)
-            for company_id, each in copies.items():
-                _print_copy(f"{names[company_id]} {company_id}", await each.run(restart=restart))
 
 
 def _print_copy(name: str, report: CopyReport) -> None:

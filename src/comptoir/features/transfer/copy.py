@@ -33,14 +33,7 @@ from comptoir.store.snapshot import (
     Snapshot,
     open_snapshot,
 )
-from comptoir.store.store import (
-    COMPANY_CACHE_SECONDS,
-    MANY_ROWS,
-    SLICE_CHARACTERS,
-    SLICE_ROWS,
-    Store,
-    characters,
-)
+from comptoir.store.store import COMPANY_CACHE_SECONDS, MANY_ROWS, Store
 
 ROUNDS = 10
 """Attempts to catch up with a source that keeps changing, before the copy fails."""
@@ -225,25 +218,15 @@ class Copy:
         total, done = last - self._progress.number, 0
         async with aclosing(ours.rows(CHANGES, self._id, (self._progress.number,))) as slices:
             async for changes in slices:
-                await self._follow_some(ours, changes)
+                for name, keys in self._changed(changes):
+                    rows = await ours.records(self._id, name, keys)
+                    part = TablePart(name, [(key,) for key in keys], rows, clears=True)
+                    await self._step(self._progress, part)
+                self._move(int(changes[-1][0]))
+                await self._step(self._progress, TablePart(CHANGES, rows=changes))
                 done += len(changes)
                 self._report.followed += len(changes)
                 self._show_progress("following changes", done, total)
-
-    async def _follow_some(self, ours: Snapshot, changes: Sequence[Row]) -> None:
-        """Copy the current rows of changed records, then move the copy's progress."""
-        parts: list[TablePart] = []
-        size = volume = 0
-        for name, keys in self._changed(changes):
-            rows = await ours.records(self._id, name, keys)
-            parts.append(TablePart(name, [(key,) for key in keys], rows, clears=True))
-            size += len(keys)
-            volume += characters(rows)
-            if size >= SLICE_ROWS or volume >= SLICE_CHARACTERS:
-                await self._step(self._progress, *parts)
-                parts, size, volume = [], 0, 0
-        self._move(int(changes[-1][0]))
-        await self._step(self._progress, *parts, TablePart(CHANGES, rows=changes))
 
     def _changed(self, changes: Sequence[Row]) -> Iterator[tuple[str, list[Stored]]]:
         """The keys of changed records, each once, up to `LOOKUP` of one set at a time."""

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
-from io import TextIOWrapper
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
@@ -32,8 +31,6 @@ _OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 _LARGEST_CELL = 64 << 20
 _OTHER_SEPARATORS = ";\t|"
-_ROWS_PER_MEASUREMENT = 8
-"""CSV rows after which the size of a chunk is measured again."""
 
 _BLOCK = 1 << 16
 _WHITESPACE = " \t\r\n"
@@ -55,68 +52,53 @@ class Chunk(msgspec.Struct, frozen=True):
     """Rows with the same columns, in order.
 
     `lines` are the lines of the file on which the rows begin, from 1; in a JSON array or a Parquet
-    file they number the records. `text`: cells are texts, and an empty one is a missing value;
-    otherwise they are JSON values. `head` is the line that names the columns, None where each
-    record names its own. `broken` are the lines between the rows that could not be read.
+    file they number the records. `head` is the line that names the columns, 0 without such a line:
+    cells are texts, and an empty one is a missing value. It is None where each record names its
+    own, and cells are JSON values. `broken` are the lines between the rows that could not be read.
     """
 
     columns: tuple[str, ...]
     lines: Sequence[int]
     rows: Sequence[Sequence[Json]]
-    text: bool
     head: int | None
     broken: Sequence[LoadError] = ()
 
-    @property
-    def size(self) -> int:
-        """The number of records, including those that could not be read."""
-        return len(self.lines) + len(self.broken)
-
 
 class FileError(Exception):
-    """A file that cannot be read."""
+    """A file that cannot be loaded, since a line or the whole file (0) has an error."""
 
-    def __init__(self, line: int, error: OperatorError) -> None:
+    def __init__(self, line: int, error: OperatorError, column: str = "") -> None:
         super().__init__(str(error))
-        self.error = LoadError(line, "", str(error))
+        self.error = LoadError(line, column, str(error))
+
+
+_Record = tuple[int, int, dict[str, Json] | list[str] | LoadError]
+"""The line on which a record begins, the length of its values, and these."""
 
 
 def read_csv(path: Path) -> Iterator[Chunk]:
     """Read CSV (RFC 4180), with or without a BOM, with LF or CRLF; raises `FileError`."""
     csv.field_size_limit(_LARGEST_CELL)
-    with path.open("rb") as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
-        reader = csv.reader(text, strict=True)
-        line = 0
-        try:
-            columns = _csv_columns(reader)
-            lines: list[int] = []
-            rows: list[list[str]] = []
-            broken: list[LoadError] = []
-            begin, line = 0, reader.line_num
-            for row in reader:
-                # a cell may contain line ends, so a record begins on the line after the last one
-                first, line = line + 1, reader.line_num
-                if len(row) == len(columns):
-                    lines.append(first)
-                    rows.append(row)
-                elif row:
-                    width = problems.OTHER_WIDTH(count=len(row), columns=len(columns))
-                    broken.append(LoadError(first, "", str(width)))
-                count = len(rows) + len(broken)
-                if count % _ROWS_PER_MEASUREMENT:
-                    continue
-                length = file.tell() - begin
-                if count >= ROWS_PER_CHUNK or length > BYTES_PER_CHUNK:
-                    yield Chunk(columns, lines, rows, text=True, head=1, broken=broken)
-                    lines, rows, broken = [], [], []
-                    begin += length
-            yield Chunk(columns, lines, rows, text=True, head=1, broken=broken)
-        except csv.Error as error:
-            raise FileError(line + 1, problems.NOT_CSV(reason=error)) from None
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = _csv_rows(file)
+        columns = _csv_columns(rows)
+        yield from _chunks(_csv_records(rows, columns), columns, head=1)
 
 
-def _csv_columns(reader: Iterator[list[str]]) -> tuple[str, ...]:
-    header = next(reader, None)
+def _csv_rows(file: TextIO) -> Iterator[tuple[int, list[str]]]:
+    """The rows, with the line on which each begins: a cell may contain line ends."""
+    reader = csv.reader(file, strict=True)
+    line = 1
+    try:
+        for row in reader:
+            yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise FileError(line, problems.NOT_CSV(reason=error)) from None
+
+
+def _csv_columns(rows: Iterator[tuple[int, list[str]]]) -> tuple[str, ...]:
+    _, header = next(rows, (0, None))
     if header is None:
         raise FileError(0, problems.NO_COLUMNS())
     if not header:
@@ -125,6 +107,17 @@ def _csv_columns(reader: Iterator[list[str]]) -> tuple[str, ...]:
     if len(header) == 1 and other is not None:
         raise FileError(1, problems.OTHER_SEPARATOR(separator=quoted(other)))
     return tuple(header)
+
+
+def _csv_records(
+    rows: Iterable[tuple[int, list[str]]], columns: tuple[str, ...]
+) -> Iterator[_Record]:
+    for line, row in rows:
+        if len(row) == len(columns):
+            yield line, sum(map(len, row)), row
+        elif row:
+            width = problems.OTHER_WIDTH(count=len(row), columns=len(columns))
+            yield line, 0, LoadError(line, "", str(width))
 
 
 def read_parquet(path: Path) -> Iterator[Chunk]:
@@ -141,7 +134,7 @@ def read_parquet(path: Path) -> Iterator[Chunk]:
         with parquet.ParquetFile(path) as file:
             names = tuple(file.schema_arrow.names)
             if not file.metadata.num_rows:
-                yield Chunk(names, (), (), text=True, head=0)
+                yield Chunk(names, (), (), head=0)
             groups = [file.metadata.row_group(at) for at in range(file.num_row_groups)]
             # the average row of the group with the longest ones, before compression
             sizes = [each.total_byte_size // max(1, each.num_rows) for each in groups]
@@ -152,7 +145,7 @@ def read_parquet(path: Path) -> Iterator[Chunk]:
                 lines = range(read + 1, read + batch.num_rows + 1)
                 read += batch.num_rows
                 rows = list(zip(*columns, strict=True))
-                yield Chunk(names, lines, rows, text=True, head=0)
+                yield Chunk(names, lines, rows, head=0)
     except ArrowException as error:
         reason = " ".join(str(error).split())
         raise FileError(0, problems.NOT_PARQUET(reason=reason[:200])) from None
@@ -167,10 +160,6 @@ def _text(cell: object) -> str:
         in_zone = cell if cell.tzinfo else cell.replace(tzinfo=UTC)
         return in_zone.isoformat()
     return cell.isoformat() if isinstance(cell, date) else str(cell)
-
-
-_Record = tuple[int, int, Json | LoadError]
-"""The line on which a record begins, the length of its text, and its value."""
 
 
 def read_ndjson(path: Path) -> Iterator[Chunk]:
@@ -214,41 +203,45 @@ def _ndjson_records(file: BinaryIO) -> Iterator[_Record]:
         if not content:
             continue
         try:
-            yield number, len(line), cast("Json", _DECODER.decode(content))
+            yield number, len(line), _object(number, cast("Json", _DECODER.decode(content)))
         except (RecursionError, InvalidOperation, ValueError) as error:
             reason = problems.NOT_AN_OBJECT(reason=error)
-            yield number, len(line), LoadError(number, "", str(reason))
+            yield number, 0, LoadError(number, "", str(reason))
 
 
-def _chunks(records: Iterable[_Record]) -> Iterator[Chunk]:
-    columns: tuple[str, ...] = ()
+def _object(line: int, value: Json) -> dict[str, Json] | LoadError:
+    if isinstance(value, dict):
+        return value
+    return LoadError(line, "", str(problems.OTHER_TYPE(type=json_type(value))))
+
+
+def _chunks(
+    records: Iterable[_Record], columns: tuple[str, ...] = (), head: int | None = None
+) -> Iterator[Chunk]:
+    """The chunks of records, each of which names its columns unless `head` names them."""
     lines: list[int] = []
-    rows: list[list[Json]] = []
+    rows: list[Sequence[Json]] = []
     broken: list[LoadError] = []
-    size, found = 0, False
+    size = line = 0
     for line, length, record in records:
-        found = True
-        names: tuple[str, ...] = ()
+        names = columns
         if isinstance(record, dict):
             # control information, as in a response of the API, is not a column
             names = tuple([name for name in record if "@" not in name])
         full = len(rows) + len(broken) == ROWS_PER_CHUNK or size > BYTES_PER_CHUNK
-        if full or (rows and isinstance(record, dict) and names != columns):
-            yield Chunk(columns, lines, rows, text=False, head=None, broken=broken)
+        if full or (rows and names != columns):
+            yield Chunk(columns, lines, rows, head, broken)
             lines, rows, broken, size = [], [], [], 0
+        columns = names
         size += length
-        if isinstance(record, dict):
-            columns = names
-            lines.append(line)
-            rows.append([record[name] for name in names])
-        elif isinstance(record, LoadError):
+        if isinstance(record, LoadError):
             broken.append(record)
         else:
-            reason = problems.OTHER_TYPE(type=json_type(record))
-            broken.append(LoadError(line, "", str(reason)))
-    if not found:
+            lines.append(line)
+            rows.append([record[name] for name in names] if isinstance(record, dict) else record)
+    if head is None and not line:
         raise FileError(0, problems.NO_RECORDS())
-    yield Chunk(columns, lines, rows, text=False, head=None, broken=broken)
+    yield Chunk(columns, lines, rows, head, broken)
 
 
 class _ArrayReader:
@@ -258,29 +251,10 @@ class _ArrayReader:
         self._file = file
         self._text = ""
         self._position = 0
+        self._number = 0
+        """The number of the record that is read, 0 outside of the array."""
 
     def records(self) -> Iterator[_Record]:
-        number = 0
-        wrapped = self._open()
-        while self._peek() != "]":
-            if number:
-                self._expect(",", number)
-            number += 1
-            value, length = self._value(number)
-            yield number, length, value
-        self._position += 1
-        if wrapped:
-            # members after the array, such as the link to the next page
-            while self._peek() == ",":
-                self._position += 1
-                self._name()
-                self._value(0)
-            self._expect("}", 0)
-        if self._peek():
-            raise FileError(0, problems.TEXT_AFTER_ARRAY())
-
-    def _open(self) -> bool:
-        """Go to the first record; returns whether the array is the member `value` of an object."""
         if not self._peek():
             raise FileError(0, problems.NO_ARRAY())
         wrapped = self._peek() == "{"
@@ -288,24 +262,40 @@ class _ArrayReader:
             # a response of the API: control information, then the array as "value"
             self._position += 1
             while self._name() != "value":
-                self._value(0)
-                self._expect(",", 0)
-        self._expect("[", 0)
-        return wrapped
+                self._value()
+                self._expect(",")
+        self._expect("[")
+        while self._peek() != "]":
+            if self._number:
+                self._expect(",")
+            self._number += 1
+            value, length = self._value()
+            yield self._number, length, _object(self._number, value)
+        self._position += 1
+        self._number = 0
+        if wrapped:
+            # members after the array, such as the link to the next page
+            while self._peek() == ",":
+                self._position += 1
+                self._name()
+                self._value()
+            self._expect("}")
+        if self._peek():
+            raise FileError(0, problems.TEXT_AFTER_ARRAY())
 
     def _name(self) -> Json:
-        name, _ = self._value(0)
-        self._expect(":", 0)
+        name, _ = self._value()
+        self._expect(":")
         return name
 
     def _peek(self) -> str:
-        while True:
-            while self._position < len(self._text):
-                if self._text[self._position] not in _WHITESPACE:
-                    return self._text[self._position]
+        """The next character that is not blank, empty at the end of the file."""
+        while self._text[self._position : self._position + 1] in _WHITESPACE:
+            if self._position < len(self._text):
                 self._position += 1
-            if not self._more():
+            elif not self._more():
                 return ""
+        return self._text[self._position]
 
     def _more(self) -> bool:
         # twice as much each time: a long record is decoded again after each block
@@ -314,14 +304,15 @@ class _ArrayReader:
         self._position = 0
         return bool(block)
 
-    def _expect(self, wanted: str, number: int) -> None:
+    def _expect(self, wanted: str) -> None:
         found = self._peek()
         if found != wanted:
             text = quoted(found) if found else "the end"
-            raise FileError(number, problems.UNEXPECTED(wanted=quoted(wanted), found=text))
+            raise FileError(self._number, problems.UNEXPECTED(wanted=quoted(wanted), found=text))
         self._position += 1
 
-    def _value(self, number: int) -> tuple[Json, int]:
+    def _value(self) -> tuple[Json, int]:
+        """The next value, and the length of its text."""
         self._peek()
         while True:
             try:
@@ -329,7 +320,7 @@ class _ArrayReader:
             except (ValueError, RecursionError, InvalidOperation) as error:
                 too_long = len(self._text) - self._position > _LONGEST_RECORD
                 if too_long or not self._more():
-                    raise FileError(number, problems.NOT_JSON(reason=error)) from None
+                    raise FileError(self._number, problems.NOT_JSON(reason=error)) from None
                 continue
             # a number at the end of the text may continue in the next block
             if end < len(self._text) or not self._more():

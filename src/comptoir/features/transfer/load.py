@@ -8,7 +8,9 @@ import asyncio
 import gc
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from itertools import groupby, islice, repeat
 from operator import itemgetter
@@ -29,13 +31,12 @@ from comptoir.features.transfer.files import (
 )
 from comptoir.features.transfer.load_rows import (
     Columns,
-    HeaderError,
     LoadPlan,
     LoadRows,
     bind_chunk,
     bind_columns,
+    load_steps,
     rows_done,
-    write_rows,
 )
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.store.snapshot import CHANGES, ShowProgress
@@ -98,27 +99,18 @@ class Staging:
     """
 
     @_needing_room()
-    def __init__(self) -> None:
+    def __init__(self, database: sqlite3.Connection) -> None:
         self._columns: list[Columns] = []
         self._numbers: dict[tuple[str, ...], int] = {}
         self._rules: dict[tuple[str, ...], int] = {}
         self.size = 0
-        # a database without a name is a temporary file
-        self._database = sqlite3.connect("", isolation_level=None)
-        with ExitStack() as opened:
-            opened.callback(self.close)
-            self._database.executescript(
-                f"PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-                f"PRAGMA cache_size=-{_CACHE_KIB}; BEGIN;"
-                "CREATE TABLE seen (rule, value, line, PRIMARY KEY (rule, value)) WITHOUT ROWID;"
-                "CREATE TABLE spooled (columns, line, row, key);"
-            )
-            opened.pop_all()
-
-    def close(self) -> None:
-        """Delete the temporary file."""
-        with suppress(sqlite3.Error):
-            self._database.close()
+        self._database = database
+        database.executescript(
+            f"PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+            f"PRAGMA cache_size=-{_CACHE_KIB}; BEGIN;"
+            "CREATE TABLE seen (rule, value, line, PRIMARY KEY (rule, value)) WITHOUT ROWID;"
+            "CREATE TABLE spooled (columns, line, row, key);"
+        )
 
     @_needing_room()
     def repeated(
@@ -222,12 +214,15 @@ async def load_source(
 
     After an error nothing is written, or with `keep_good` only the valid rows. A source that cannot
     be read to its end is never written. `longest_text` is the most characters of a text whose type
-    sets no limit, and `show_progress` is called with the stage `check` or `write`. Raises `Refusal`
-    if the store refuses rows that passed the check, and `OperatorError` if the temporary folder is
-    full; the same call resumes after the written rows.
+    sets no limit. Raises `Refusal` if the store refuses rows that passed the check, and
+    `OperatorError` if the temporary folder is full; the same call resumes after the written rows.
     """
     run = _Load(store, company, entity_set, show_progress, longest_text)
-    with _rare_collections(), closing(Staging()) as staging:
+    with _needing_room():
+        # a database without a name is a temporary file
+        database = sqlite3.connect("", isolation_level=None)
+    with _rare_collections(), closing(database):
+        staging = Staging(database)
         try:
             digest = source.digest()
             await run.check(source, staging)
@@ -241,29 +236,23 @@ async def load_source(
     return run.report
 
 
+@dataclass
 class _Load:
-    """The check and the write of one source."""
+    """The check and the write of one source.
 
-    def __init__(
-        self,
-        store: Store,
-        company: Company,
-        entity_set: EntitySet,
-        show_progress: ShowProgress,
-        longest_text: int,
-    ) -> None:
-        self._store = store
-        self._company = company
-        self._set = entity_set
-        self._show_progress = show_progress
-        self._longest_text = longest_text
-        self._columns: dict[tuple[str, ...], Columns] = {}
-        self._numbered = [each.name for each in entity_set.type.properties if each.numbered]
-        self._first: dict[str, tuple[int, bool]] = {}
-        """By numbered property, the first row, and whether it has a number."""
+    `first` has, by numbered property, the first row, and whether it has a number. `refused` is a
+    digest of the refused lines.
+    """
 
-        self._refused = sha256()
-        self.report = LoadReport()
+    store: Store
+    company: Company
+    entity_set: EntitySet
+    show_progress: ShowProgress
+    longest_text: int
+    report: LoadReport = field(default_factory=LoadReport)
+    columns: dict[tuple[str, ...], Columns] = field(default_factory=dict)
+    first: dict[str, tuple[int, bool]] = field(default_factory=dict)
+    refused: bytes = b""
 
     async def check(self, source: FileSource, staging: Staging) -> None:
         """Report the errors of rows alone, together and with stored records; stage the others."""
@@ -271,7 +260,9 @@ class _Load:
         for chunk in source.chunks():
             rows, errors = self._bound(chunk)
             if rows is not None:
-                own = await self._own_records(rows) if has_records else {}
+                own: Mapping[KeyValues | None, Row] = {}
+                if has_records and rows.columns.needs_records:
+                    own = await self._stored(rows.columns.matched_by, rows.matches())
                 errors += _lacking(rows, own) + self._mixed(rows)
                 for rule in rows.columns.rules:
                     identities = rows.identities(rule, own)
@@ -281,8 +272,8 @@ class _Load:
             refused = self._add(sorted(errors, key=lambda error: error.line))
             if rows is not None:
                 staging.add(rows.without(refused))
-            self.report.rows += chunk.size
-            self._show_progress("check", self.report.rows, 0)
+            self.report.rows += len(chunk.lines) + len(chunk.broken)
+            self.show_progress(f"checking {self.entity_set.name}", self.report.rows, 0)
             # lets a cancellation interrupt the check
             await asyncio.sleep(0)
 
@@ -292,11 +283,16 @@ class _Load:
         if not chunk.rows and chunk.head is None:
             return None, errors
         try:
-            if chunk.columns not in self._columns:
-                self._columns[chunk.columns] = bind_columns(self._set, chunk.columns)
-        except HeaderError as error:
-            return None, errors + _of_header(chunk, error)
-        rows, refused = bind_chunk(self._columns[chunk.columns], chunk, self._longest_text)
+            if chunk.columns not in self.columns:
+                bound = bind_columns(self.entity_set, chunk.columns, chunk.head or 0)
+                self.columns[chunk.columns] = bound
+        except FileError as error:
+            if chunk.head is not None:
+                raise
+            # each record names its own columns
+            _, column, reason = msgspec.structs.astuple(error.error)
+            return None, errors + [LoadError(line, column, reason) for line in chunk.lines]
+        rows, refused = bind_chunk(self.columns[chunk.columns], chunk, self.longest_text)
         return rows, errors + refused
 
     def _mixed(self, rows: LoadRows) -> list[LoadError]:
@@ -305,9 +301,10 @@ class _Load:
         Otherwise a row without a number could get a free one that a later row contains.
         """
         errors: list[LoadError] = []
-        for name in self._numbered if rows.lines else ():
+        numbered = [each.name for each in self.entity_set.type.properties if each.numbered]
+        for name in numbered if rows.lines else ():
             given = name in rows.columns.position
-            first, expected = self._first.setdefault(name, (rows.lines[0], given))
+            first, expected = self.first.setdefault(name, (rows.lines[0], given))
             if given != expected:
                 row = problems.GIVEN_HERE if given else problems.NOT_GIVEN_HERE
                 errors += [LoadError(line, name, str(row(first=first))) for line in rows.lines]
@@ -316,29 +313,22 @@ class _Load:
     def _add(self, errors: list[LoadError]) -> set[int]:
         """Add errors to the report; returns the refused lines."""
         lines = {error.line for error in errors}
-        self._refused.update("".join(f"{line} " for line in sorted(lines)).encode())
+        self.refused = sha256(self.refused + f"{sorted(lines)}".encode()).digest()
         self.report.refused += len(lines)
         self.report.errors += errors[: ERRORS_KEPT - len(self.report.errors)]
         return lines
 
     async def _has_records(self) -> bool:
-        first = PagePlan(all_records(self._set), Bounds(self._company), limit=1)
-        return any([rows async for rows in self._store.page(first)])
-
-    async def _own_records(self, rows: LoadRows) -> dict[KeyValues | None, Row]:
-        """The records that the rows match, if the check of the rows needs them."""
-        columns = rows.columns
-        if not (columns.lacking or columns.incomplete):
-            return {}
-        return await self._stored(columns.matched_by, rows.matches())
+        first = PagePlan(all_records(self.entity_set), Bounds(self.company), limit=1)
+        return any([rows async for rows in self.store.page(first)])
 
     async def _stored(
         self, rule: UniqueRule, identities: Iterable[KeyValues | None]
     ) -> dict[KeyValues | None, Row]:
         wanted = [each for each in identities if each is not None]
-        writes = self._store.statements.writes
-        unit = writes.find(self._company.id, self._set, rule.properties, wanted)
-        found = await self._store.read(unit)
+        writes = self.store.statements.writes
+        unit = writes.find(self.company.id, self.entity_set, rule.properties, wanted)
+        found = await self.store.read(unit)
         # copied, since a row without an identity is looked up too, and dict's keys are invariant
         return dict(found.items())
 
@@ -349,7 +339,7 @@ class _Load:
         found = await self._stored(rule, identities)
         if not found:
             return []
-        column_of = self._set.type.column_of
+        column_of = self.entity_set.type.column_of
         names = rows.columns.matched_by.properties
         errors: list[LoadError] = []
         for line, match, values in zip(rows.lines, rows.matches(), identities, strict=True):
@@ -357,7 +347,7 @@ class _Load:
             if record is None:
                 continue
             if match != tuple([record[column_of[name]] for name in names]):
-                key = record[column_of[self._set.type.key]]
+                key = record[column_of[self.entity_set.type.key]]
                 errors.append(LoadError(line, rule.name, str(problems.VALUE_TAKEN(key=key))))
         return errors
 
@@ -367,13 +357,15 @@ class _Load:
         alone_until: int | None = None
         # the number of rows done says which they are only if the rows and their order are the same
         order = "by key" if staging.by_key else "by line"
-        progress = sha256(f"{digest} {self._refused.hexdigest()} {order}".encode()).hexdigest()
-        done = report.resumed_at = await rows_done(self._store, self._company, self._set, progress)
+        progress = sha256(f"{digest} {self.refused.hex()} {order}".encode()).hexdigest()
+        done = report.resumed_at = await rows_done(
+            self.store, self.company, self.entity_set, progress
+        )
         for unit in staging.units(skipped=done):
             done += sum(len(rows.lines) for rows in unit)
             plan = LoadPlan(
-                self._company,
-                self._set,
+                self.company,
+                self.entity_set,
                 unit,
                 LOADED_BY,
                 progress,
@@ -381,23 +373,15 @@ class _Load:
                 finishes=done == staging.size,
                 alone_until=alone_until,
             )
-            loaded = await write_rows(self._store, plan)
+            loaded = await self.store.transact(self.company.id, partial(load_steps, plan))
             alone_until = loaded.alone_until
             report.inserted += loaded.inserted
             report.updated += loaded.updated
             report.unchanged += loaded.unchanged
-            self._show_progress("write", done, staging.size)
+            self.show_progress(f"writing {self.entity_set.name}", done, staging.size)
         written = report.inserted + report.updated
         if written and written + report.resumed_at >= MANY_ROWS:
-            await self._store.refresh_statistics((self._set.name, CHANGES))
-
-
-def _of_header(chunk: Chunk, error: HeaderError) -> list[LoadError]:
-    """The errors of a header: of the whole file, unless each record names its columns."""
-    if chunk.head is not None:
-        column = f"{error.column}: " if error.column else ""
-        raise FileError(chunk.head, problems.IN_HEADER(column=column, error=error.error)) from None
-    return [LoadError(line, error.column, str(error.error)) for line in chunk.lines]
+            await self.store.refresh_statistics((self.entity_set.name, CHANGES))
 
 
 def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadError]:

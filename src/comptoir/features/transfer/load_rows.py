@@ -3,8 +3,7 @@
 Values are stored by column, since they are checked and written by column.
 """
 
-from collections.abc import Mapping, Sequence, Set
-from functools import cached_property, partial
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import compress, repeat
 from time import time_ns
 from typing import TypeVar, cast
@@ -24,9 +23,8 @@ from comptoir.edm.model import (
 )
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import EdmError, Guid, Stored, Text
-from comptoir.errors.refusal import OperatorError
 from comptoir.features.transfer import errors as problems
-from comptoir.features.transfer.files import Chunk, LoadError
+from comptoir.features.transfer.files import Chunk, FileError, LoadError
 from comptoir.features.transfer.tables import LOADS
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
@@ -43,22 +41,13 @@ _BELOW_VERSION = (1 << 76) - 1
 """The bits of a UUID after its version."""
 
 
-class HeaderError(Exception):
-    """A file whose columns cannot be loaded; `column` is the wrong one, or empty."""
-
-    def __init__(self, column: str, error: OperatorError) -> None:
-        super().__init__(column, error)
-        self.column = column
-        self.error = error
-
-
 class Columns(msgspec.Struct, frozen=True):
     """The properties that a file has columns for, in its order, and how rows match records.
 
     `rules` are the key and the alternate keys that must be unique in the file. Rows match records
-    by one of them, `matched_by`; its properties without a column have their default. `incomplete`
-    are other rules with some properties without a column. `lacking` are the properties without a
-    column that a new record needs.
+    by one of them, `matched_by`; its properties without a column have their default. `lacking` are
+    the properties without a column that a new record needs. `needs_records`: the check of a row
+    needs the record that it matches.
     """
 
     entity_set: EntitySet
@@ -66,8 +55,8 @@ class Columns(msgspec.Struct, frozen=True):
     position: Mapping[str, int]
     rules: tuple[UniqueRule, ...]
     matched_by: UniqueRule
-    incomplete: tuple[UniqueRule, ...]
     lacking: tuple[str, ...]
+    needs_records: bool
 
     @property
     def derivations(self) -> list[Derivation]:
@@ -110,69 +99,53 @@ class LoadRows(msgspec.Struct, frozen=True):
 
     def without(self, lines: Set[int]) -> "LoadRows":
         """The rows that do not begin on one of these lines."""
-        return self.only([line not in lines for line in self.lines]) if lines else self
+        return self.only([line not in lines for line in self.lines])
 
     def only(self, wanted: Sequence[bool]) -> "LoadRows":
         """The rows that `wanted` selects."""
+        if all(wanted):
+            return self
         by_column = [list(compress(column, wanted)) for column in self.by_column]
         return LoadRows(self.columns, list(compress(self.lines, wanted)), by_column)
 
     def matches(self) -> list[KeyValues | None]:
         """The key values by which each row matches a record; None for a row without them."""
-        return self._identities(self.columns.matched_by)
+        return self.identities(self.columns.matched_by, {})
 
     def identities(
         self, rule: UniqueRule, own: Mapping[KeyValues | None, Row]
     ) -> list[KeyValues | None]:
         """Each row's key values under a rule; None if there is nothing to compare.
 
-        `own` are the records that the rows match: they complete an incomplete rule.
+        `own` are the records that the rows match: they have the values without a column.
         """
-        if rule not in self.columns.incomplete:
-            return self._identities(rule)
+        columns = [self.values(name) or self._completed(name, own) for name in rule.properties]
+        nothing = ("",) if rule.blank_is_free else None
         return [
-            self._completed(rule, number, own.get(match))
-            for number, match in enumerate(self.matches())
+            None if values == nothing or None in values else cast("KeyValues", values)
+            for values in zip(*columns, strict=True)
         ]
 
-    def _identities(self, rule: UniqueRule) -> list[KeyValues | None]:
-        by_name = self.columns.entity_set.type.by_name
-        given = [
-            repeat(by_name[name].type.default, len(self.lines)) if column is None else column
-            for name, column in zip(rule.properties, map(self.values, rule.properties), strict=True)
-        ]
-        found: list[KeyValues | None] = list(zip(*given, strict=True))
-        if rule.blank_is_free and ("",) in found:
-            return [None if values == ("",) else values for values in found]
-        return found
-
-    def _completed(self, rule: UniqueRule, number: int, own: Row | None) -> KeyValues | None:
+    def _completed(self, name: str, own: Mapping[KeyValues | None, Row]) -> Sequence[Stored | None]:
+        """The values of a property without a column; None is a number that a record will get."""
         entity_type = self.columns.entity_set.type
-        values: list[Stored] = []
-        for name in rule.properties:
-            column = self.values(name)
-            if column is not None:
-                values.append(column[number])
-            elif own is not None:
-                values.append(own[entity_type.column_of[name]])
-            elif entity_type.by_name[name].numbered:
-                # the record will get a free number
-                return None
-            else:
-                values.append(entity_type.by_name[name].type.default)
-        return None if rule.blank_is_free and values == [""] else tuple(values)
+        declared, column = entity_type.by_name[name], entity_type.column_of[name]
+        default = None if declared.numbered else declared.type.default
+        if not own:
+            return [default] * len(self.lines)
+        return [own[each][column] if each in own else default for each in self.matches()]
 
 
-def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
-    """Bind the names of a file's columns; raises `HeaderError`."""
+def bind_columns(entity_set: EntitySet, header: Sequence[str], line: int = 0) -> Columns:
+    """Bind the names of a file's columns, which are on a line; raises `FileError`."""
     entity_type = entity_set.type
     for name in header:
         if name not in entity_type.by_name:
             known = ", ".join(entity_type.by_name)
             error = problems.UNKNOWN_COLUMN(entity_set=entity_set.name, known=known)
-            raise HeaderError(name[:100], error)
+            raise FileError(line, error, name[:100])
         if header.count(name) > 1:
-            raise HeaderError(name, problems.COLUMN_TWICE())
+            raise FileError(line, problems.COLUMN_TWICE(), name)
     given = frozenset(header)
     key = UniqueRule((entity_type.key,))
     others = [each for each in entity_type.unique if each.properties != key.properties]
@@ -183,21 +156,18 @@ def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
         entity_type.key in given or isinstance(entity_type.key_property.type, Guid)
     ):
         names = "; ".join(each.name for each in (key, *others))
-        raise HeaderError("", problems.NO_KEY_COLUMN(names=names))
+        raise FileError(line, problems.NO_KEY_COLUMN(names=names))
+    lacking = [each.name for each in entity_type.properties if each.required]
+    lacking = [each for each in lacking if each not in given]
+    incomplete = [each for each in rules if not given.issuperset(each.properties)]
     return Columns(
         entity_set,
         tuple([entity_type.by_name[name] for name in header]),
         {name: at for at, name in enumerate(header)},
         rules,
         matched_by,
-        tuple(
-            each
-            for each in rules
-            if each is not matched_by and not given.issuperset(each.properties)
-        ),
-        tuple(
-            each.name for each in entity_type.properties if each.required and each.name not in given
-        ),
+        tuple(lacking),
+        needs_records=bool(lacking) or any(each is not matched_by for each in incomplete),
     )
 
 
@@ -208,16 +178,31 @@ def bind_chunk(
 
     `longest_text` is the most characters of a text whose type sets no limit.
     """
-    if not chunk.rows:
-        return LoadRows(columns, (), [()] * len(columns.properties)), []
-    try:
-        by_column = [
-            _column(columns, each, cells, longest_text, text=chunk.text)
-            for each, cells in zip(columns.properties, zip(*chunk.rows, strict=True), strict=True)
-        ]
-    except EdmError:
-        return _one_by_one(columns, chunk, longest_text)
-    return LoadRows(columns, chunk.lines, by_column), []
+    nothing = LoadRows(columns, (), [()] * len(columns.properties))
+    by_column: list[Sequence[Stored]] = []
+    for declared, cells in zip(columns.properties, zip(*chunk.rows, strict=True), strict=False):
+        try:
+            stored = _column(columns, declared, cells, longest_text, text=chunk.head is not None)
+        except EdmError as error:
+            if len(chunk.rows) == 1:
+                return nothing, [LoadError(chunk.lines[0], declared.name, str(error))]
+            return _by_halves(columns, chunk, longest_text)
+        by_column.append(stored)
+    return LoadRows(columns, chunk.lines, by_column) if by_column else nothing, []
+
+
+def _by_halves(
+    columns: Columns, chunk: Chunk, longest_text: int
+) -> tuple[LoadRows, list[LoadError]]:
+    """Check some rows of which one is invalid."""
+    middle = len(chunk.rows) // 2
+    halves = [
+        msgspec.structs.replace(chunk, lines=chunk.lines[part], rows=chunk.rows[part])
+        for part in (slice(middle), slice(middle, None))
+    ]
+    (first, errors), (second, others) = (bind_chunk(columns, e, longest_text) for e in halves)
+    by_column = [[*a, *b] for a, b in zip(first.by_column, second.by_column, strict=True)]
+    return LoadRows(columns, [*first.lines, *second.lines], by_column), errors + others
 
 
 def _column(
@@ -241,27 +226,6 @@ def _column(
         if longest > longest_text:
             raise EdmError(problems.LONG_CELL, limit=longest_text)
     return stored
-
-
-def _one_by_one(
-    columns: Columns, chunk: Chunk, longest_text: int
-) -> tuple[LoadRows, list[LoadError]]:
-    lines: list[int] = []
-    rows: list[tuple[Stored, ...]] = []
-    errors: list[LoadError] = []
-    for line, cells in zip(chunk.lines, chunk.rows, strict=True):
-        values: list[Stored] = []
-        for declared, cell in zip(columns.properties, cells, strict=True):
-            try:
-                values += _column(columns, declared, (cell,), longest_text, text=chunk.text)
-            except EdmError as error:
-                errors.append(LoadError(line, declared.name, str(error)))
-                break
-        else:
-            lines.append(line)
-            rows.append(tuple(values))
-    by_column = list(zip(*rows, strict=True)) or [()] * len(columns.properties)
-    return LoadRows(columns, lines, by_column), errors
 
 
 class LoadPlan(msgspec.Struct, frozen=True):
@@ -295,15 +259,6 @@ class Loaded(msgspec.Struct):
     alone_until: int | None = None
 
 
-async def write_rows(store: Store, plan: LoadPlan) -> Loaded:
-    """Write the rows of a plan, all or none, and store the progress of the load.
-
-    Values in the file are stored unchanged, even of computed properties; the others are derived.
-    Raises `Refusal` if a row is not valid.
-    """
-    return await store.transact(plan.company.id, partial(load_steps, plan))
-
-
 async def rows_done(store: Store, company: Company, entity_set: EntitySet, digest: str) -> int:
     """The number of rows of a file that an interrupted load has written."""
 
@@ -316,7 +271,11 @@ async def rows_done(store: Store, company: Company, entity_set: EntitySet, diges
 
 
 def load_steps(plan: LoadPlan, unit: UnitOfWork) -> Steps[Loaded]:
-    """The statements that write the rows of a plan in a unit of work."""
+    """Write the rows of a plan, all or none, and store the progress of the load.
+
+    Values in the file are stored unchanged, even of computed properties; the others are derived.
+    Raises `Refusal` if a row is not valid.
+    """
     return _merged(_load(plan, unit))
 
 
@@ -358,83 +317,62 @@ class _RowBatch:
 
     def write(self, *, all_new: bool) -> Steps[None]:
         """Insert, update or leave the records; with `all_new` no row matches a record."""
-        existing: Mapping[KeyValues | None, Row] = {}
+        rows, loaded = self._rows, self._loaded
+        records: list[Row | None] = [None] * len(rows.lines)
         if not all_new:
-            existing = yield from self._existing()
-        if not (existing or self._reads_others):
-            yield from self._insert(self._rows)
-            return
-        records = [existing.get(each) for each in self._matches]
-        is_new = [record is None for record in records]
-        numbers = [at for at, record in enumerate(records) if self._differs(at, record)]
-        self._loaded.unchanged += len(records) - len(numbers)
-        if any(is_new) and not self._reads_others:
-            yield from self._insert(self._rows.only(is_new))
-            numbers = [at for at in numbers if not is_new[at]]
-        yield from self._prefetch(numbers, records)
-        for number in numbers:
-            record = records[number]
-            if record is None:
-                yield from self._insert(self._rows.alone(number))
+            matches = rows.matches()
+            wanted = [each for each in matches if each is not None]
+            names, writes = rows.columns.matched_by.properties, self._unit.statements.writes
+            found = yield from writes.find(self._plan.company.id, self._set, names, wanted)
+            records = [None if each is None else found.get(each) for each in matches]
+        if not self._reads_others:
+            yield from self._insert(rows.only([record is None for record in records]))
+        changes: list[tuple[int, Row | None, dict[str, Stored]]] = []
+        of_rows = zip(records, zip(*rows.by_column, strict=True), strict=True)
+        for at, (record, values) in enumerate(of_rows):
+            if record is None and not self._reads_others:
+                continue
+            if record is not None and values == tuple([record[each] for each in self._columns]):
+                loaded.unchanged += 1
             else:
-                given = self._given(number)
+                changes.append((at, record, dict(zip(self._names, values, strict=True))))
+        yield from self._prefetch(changes)
+        for at, record, given in changes:
+            if record is None:
+                yield from self._insert(rows.alone(at))
+            else:
                 yield from self._unit.update(self._set, record, given, self._plan.by)
-                self._loaded.updated += 1
+                loaded.updated += 1
 
-    def _existing(self) -> Steps[Mapping[KeyValues | None, Row]]:
-        """The records that the rows match."""
-        names = self._rows.columns.matched_by.properties
-        wanted = [each for each in self._matches if each is not None]
-        writes = self._unit.statements.writes
-        found = yield from writes.find(self._plan.company.id, self._set, names, wanted)
-        # rows without an identity are looked up too, and have none
-        return dict(found.items())
-
-    @cached_property
-    def _matches(self) -> Sequence[KeyValues | None]:
-        return self._rows.matches()
-
-    @cached_property
-    def _values(self) -> Sequence[tuple[Stored, ...]]:
-        """The values of each row."""
-        return list(zip(*self._rows.by_column, strict=True))
-
-    def _differs(self, number: int, record: Row | None) -> bool:
-        """Whether a row differs from its record."""
-        if record is None:
-            return True
-        return self._values[number] != tuple([record[at] for at in self._columns])
-
-    def _given(self, number: int) -> dict[str, Stored]:
-        """The values of a row by name."""
-        return dict(zip(self._names, self._values[number], strict=True))
-
-    def _prefetch(self, numbers: Sequence[int], records: Sequence[Row | None]) -> Steps[None]:
+    def _prefetch(
+        self, changes: Iterable[tuple[int, Row | None, Mapping[str, Stored]]]
+    ) -> Steps[None]:
         """Read the records that writes of some rows would look up one by one."""
         wanted = Prefetch()
-        own = {
-            match: record
-            for match, record in zip(self._matches, records, strict=True)
-            if record is not None
-        }
-        matched_by, given = self._rows.columns.matched_by, self._rows.columns.position.keys()
-        for rule in self._type.unique if own else ():
-            if rule is matched_by or given.isdisjoint(rule.properties):
-                continue
-            positions = [self._type.column_of[name] for name in rule.properties]
-            identities = self._rows.identities(rule, own)
-            for number in numbers:
-                record, values = records[number], identities[number]
-                if record and values and values != tuple([record[at] for at in positions]):
-                    wanted.add(self._set, rule.properties, values)
-        for number in numbers if self._reads_others else ():
-            record = records[number]
+        columns = self._rows.columns
+        rules = [
+            each
+            for each in self._type.unique
+            if each is not columns.matched_by
+            and not columns.position.keys().isdisjoint(each.properties)
+        ]
+        for _, record, given in changes if rules or self._reads_others else ():
             current = dict(zip(self._type.by_name, record[1:], strict=True)) if record else {}
-            wanted.add_followed(self._set, current, self._given(number))
+            after = {**current, **given}
+            for rule in rules if record else ():
+                former, values = (
+                    tuple([each[name] for name in rule.properties]) for each in (current, after)
+                )
+                if values not in (former, ("",)):
+                    wanted.add(self._set, rule.properties, values)
+            if self._reads_others:
+                wanted.add_followed(self._set, current, given)
         yield from wanted.run(self._unit)
 
     def _insert(self, rows: LoadRows) -> Steps[None]:
         entity_type, count = self._type, len(rows.lines)
+        if not count:
+            return
         columns: dict[str, Sequence[Stored]] = {}
         for each in entity_type.properties:
             given = rows.values(each.name)
@@ -483,13 +421,9 @@ def _new_guids(count: int) -> list[str]:
 
 def _move_progress(plan: LoadPlan, unit: UnitOfWork) -> Steps[None]:
     query, is_file = unit.statements.query, _is_file(plan.company, plan.entity_set, plan.digest)
-    if plan.finishes:
-        # other interrupted loads begin again: what they wrote may have been replaced by this one
-        yield query(sa.delete(LOADS).where(*is_file[:2]))
-        return
-    if (yield query(sa.select(LOADS.c.rows_done).where(*is_file))):
-        yield query(sa.update(LOADS).where(*is_file).values(rows_done=plan.rows_done))
-    else:
+    # at the end other interrupted loads begin again: what they wrote may have been replaced
+    yield query(sa.delete(LOADS).where(*(is_file[:2] if plan.finishes else is_file)))
+    if not plan.finishes:
         row = (plan.company.id, plan.entity_set.name, plan.digest, plan.rows_done)
         yield query(sa.insert(LOADS).values(row))
 
