@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from functools import partial
@@ -49,7 +50,8 @@ from comptoir.service.context import (
 )
 from comptoir.service.views import Views
 from comptoir.store.store import Store
-from comptoir.store.writes import GroupRefusal, Written
+from comptoir.store.unit import Written
+from comptoir.store.writes import GroupRefusal
 
 _NAMES = {"POST": "a create", "PATCH": "an update", "PUT": "an update", "DELETE": "a delete"}
 
@@ -225,63 +227,39 @@ class RecordWrites:
         if_none_match = self._if_none_match(context)
         must_not_exist = if_none_match is not None and if_none_match.any
         if if_match is None and not must_not_exist:
-            if_match = tag_within(content) if self._obeys_body_tag else None
-            if if_match is None:
-                if_match = self._untagged(context, "Updating")
+            within = tag_within(content) if self._obeys_body_tag else None
+            if_match = within or self._if_match(context, "Updating")
         repeat = self._repeat(context, content)
         sent = parse_object(content)
         if if_match is not None and must_not_exist:
             raise rows.CONTRADICTING_TAGS("If-None-Match")
-        by, company = request.principal.subject, context.required_company()
         if if_match is None:
             key = await context.key()
             # the key in the path replaces the one in the body
             sent.pop(entity_set.type.key, None)
             return plans.CreatePlan(
                 entity_set=entity_set,
-                company=company,
+                company=context.required_company(),
                 body=self._binder(entity_set.type, sent, ieee754=ieee754).create(key),
-                by=by,
+                by=request.principal.subject,
                 must_not_exist=True,
                 repeat=repeat,
             )
         replaces = request.method == "PUT" and self._put_replaces
-        return plans.UpdatePlan(
-            entity_set=entity_set,
-            segment=context.target.segment,
-            company=company,
-            address=context.address,
-            body=self._binder(entity_set.type, sent, ieee754=ieee754).update(replaces=replaces),
-            if_match=if_match,
-            by=by,
-            if_none_match=if_none_match,
-            replaces=replaces,
-            hides=not may_read(entity_set, context.readable),
-            repeat=repeat,
-        )
+        body = self._binder(entity_set.type, sent, ieee754=ieee754).update(replaces=replaces)
+        return self._update(context, body, if_match, if_none_match, repeat, replaces=replaces)
 
     async def _replace_stream(self, context: Context) -> plans.WritePlan:
         """Plan the update of a stream to the bytes of the body (OData Protocol 4.01, 11.4.8)."""
         content = await context.request.read_body()
-        if_match = context.records.tags(context.request.headers, b"if-match")
-        if if_match is None:
-            if_match = self._untagged(context, "Updating")
+        guards = self._if_match(context, "Updating"), self._if_none_match(context)
         name, stream = context.stream()
         stored: list[str] = []
         for each in stream.from_bytes(content):
             stored.append(each)
             await asyncio.sleep(0)
-        return plans.UpdatePlan(
-            entity_set=context.entity_set,
-            segment=context.target.segment,
-            company=context.required_company(),
-            address=context.address,
-            body=plans.Body({name: "".join(stored)}, None),
-            if_match=if_match,
-            by=context.request.principal.subject,
-            if_none_match=self._if_none_match(context),
-            repeat=self._repeat(context, content),
-        )
+        body = plans.Body({name: "".join(stored)}, None)
+        return self._update(context, body, *guards, self._repeat(context, content))
 
     async def _act(self, context: Context, action: Action) -> plans.WritePlan:
         """Plan what an action changes, which a client need not have read before.
@@ -294,33 +272,44 @@ class RecordWrites:
         if content:
             require_json(context.request.headers)
             parse_object(content)
+        if_match = context.records.tags(context.request.headers, b"if-match") or ANY_TAG
+        guards = if_match, self._if_none_match(context)
+        body = plans.Body(action.change, None)
+        return self._update(context, body, *guards, self._repeat(context, content))
+
+    def _update(
+        self,
+        context: Context,
+        body: plans.Body,
+        if_match: EntityTags,
+        if_none_match: EntityTags | None,
+        repeat: plans.Repeat | None,
+        *,
+        replaces: bool = False,
+    ) -> plans.UpdatePlan:
         return plans.UpdatePlan(
             entity_set=context.entity_set,
             segment=context.target.segment,
             company=context.required_company(),
             address=context.address,
-            body=plans.Body(action.change, None),
-            if_match=context.records.tags(context.request.headers, b"if-match") or ANY_TAG,
+            body=body,
+            if_match=if_match,
             by=context.request.principal.subject,
-            if_none_match=self._if_none_match(context),
+            if_none_match=if_none_match,
+            replaces=replaces,
             hides=not may_read(context.entity_set, context.readable),
-            repeat=self._repeat(context, content),
+            repeat=repeat,
         )
 
     async def _delete(self, context: Context) -> plans.WritePlan:
-        request = context.request
-        if_match = context.records.tags(request.headers, b"if-match")
-        if_none_match = self._if_none_match(context)
-        if if_match is None:
-            if_match = self._untagged(context, "Deleting")
         return plans.DeletePlan(
             entity_set=context.entity_set,
             segment=context.target.segment,
             company=context.required_company(),
             address=context.address,
-            if_match=if_match,
-            by=request.principal.subject,
-            if_none_match=if_none_match,
+            if_match=self._if_match(context, "Deleting"),
+            by=context.request.principal.subject,
+            if_none_match=self._if_none_match(context),
             repeat=self._repeat(context, b""),
         )
 
@@ -330,9 +319,13 @@ class RecordWrites:
             return None
         return context.records.tags(context.request.headers, b"if-none-match")
 
-    def _untagged(self, context: Context, action: str) -> EntityTags:
-        """The tags of a write that has none; raises `Refusal` (428) if it requires one."""
-        if self._requires_tag[context.request.method] and context.entity_set.if_match:
+    def _if_match(self, context: Context, action: str) -> EntityTags:
+        """The tags of If-Match; raises `Refusal` (428) without one where a write requires it."""
+        request = context.request
+        tags = context.records.tags(request.headers, b"if-match")
+        if tags is not None:
+            return tags
+        if self._requires_tag[request.method] and context.entity_set.if_match:
             raise rows.UNTAGGED("If-Match", action=action, what="record")
         return ANY_TAG
 
@@ -373,6 +366,7 @@ def _repeatable_key(context: Context, repeat: plans.Repeat) -> str:
     return str(uuid5(UUID(context.required_company().id), name))
 
 
+@dataclass(eq=False)
 class GroupRefusedError(Exception):
     """The refusal of an atomic group, of which nothing was stored.
 
@@ -380,11 +374,9 @@ class GroupRefusedError(Exception):
     before it, as if their writes had been stored; there may be fewer.
     """
 
-    def __init__(self, index: int, refusal: Refusal, undone: Sequence[Response]) -> None:
-        super().__init__(refusal.message)
-        self.index = index
-        self.refusal = refusal
-        self.undone = undone
+    index: int
+    refusal: Refusal
+    undone: Sequence[Response] = ()
 
 
 class AtomicGroup(msgspec.Struct):
@@ -441,7 +433,7 @@ class AtomicGroup(msgspec.Struct):
         """
         if not self.planned:
             if refused is not None:
-                raise GroupRefusedError(0, refused, [])
+                raise GroupRefusedError(0, refused)
             return []
         try:
             written = await self.store.write_all([plan for _, plan in self.planned], refused)

@@ -37,10 +37,10 @@ from comptoir.store.ledger import CREATE, DELETE, Change
 from comptoir.store.refusals import of_write
 from comptoir.store.schema import STATE
 from comptoir.store.text_index import BUSY_PAUSE, TOLERATED_LAG, index_some, outdates_statistics
-from comptoir.store.unit import UnitOfWork, Work, drive
+from comptoir.store.unit import UnitOfWork, Work, Written, drive
 from comptoir.store.watermarks import Watermark
 from comptoir.store.writer import Writer
-from comptoir.store.writes import Written, write, write_all
+from comptoir.store.writes import write, write_all
 
 T = TypeVar("T")
 

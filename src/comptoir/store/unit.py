@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from comptoir.edm.model import Calculated, EntitySet, EntityType, Followed, Reference
+from comptoir.edm.model import Calculated, Company, EntitySet, EntityType, Followed, Reference
 from comptoir.edm.numbers import Int32
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import EdmError, Stored
@@ -29,10 +29,17 @@ MOST_CONTAINED = 5_000
 """The most records that are deleted with the one that contains them."""
 
 
-class Saved(msgspec.Struct, frozen=True, gc=False):
-    """A record after a write, with its JSON if that was stored by the write."""
+class Written(msgspec.Struct, frozen=True):
+    """The result of a write: the record after it, or the record that it deleted.
+
+    `number` is the number of the company's last change by then, possibly of another write.
+    `company` has the incarnation that the transaction found. `json` is the record's JSON (see
+    `RecordEncoder`) if the write stored it.
+    """
 
     row: Row
+    number: int
+    company: Company
     json: bytes | None = None
 
 
@@ -55,6 +62,10 @@ class UnitOfWork:
         """Undo the unit's changes in ledger and identity map."""
         self.ledger.roll_back(self._savepoint)
 
+    def written(self, row: Row, json: bytes | None = None) -> Written:
+        """The result of a write with the record after it."""
+        return Written(row, self.ledger.number, self.ledger.company, json)
+
     def read(self, entity_set: EntitySet, key: Stored) -> Steps[Row | None]:
         """Read a record by its key, None if it does not exist."""
         identity = (entity_set.name, (entity_set.type.key,), (key,))
@@ -64,7 +75,7 @@ class UnitOfWork:
             self.identity_map[identity] = rows[0] if rows else None
         return self.identity_map[identity]
 
-    def insert(self, entity_set: EntitySet, given: Mapping[str, Stored], by: str) -> Steps[Saved]:
+    def insert(self, entity_set: EntitySet, given: Mapping[str, Stored], by: str) -> Steps[Written]:
         """Insert a record with the given values; numbers, derives and defaults the others.
 
         `by` is the author in the change log. Raises `Refusal`: 400 without a key, 409 for values of
@@ -90,7 +101,7 @@ class UnitOfWork:
         stored = (self.company_id, number, *json, *record.values())
         yield self.statements.writes.insert[entity_set].many((stored,))
         self.identity_map.replace(entity_set, None, row)
-        return Saved(row, json[0])
+        return self.written(row, json[0])
 
     def update(
         self,
@@ -100,7 +111,7 @@ class UnitOfWork:
         by: str,
         *,
         replaces: bool = False,
-    ) -> Steps[Saved]:
+    ) -> Steps[Written]:
         """Set values of a record and derive others.
 
         With `replaces`, properties that are not given get the values of a new record, except those
@@ -120,12 +131,12 @@ class UnitOfWork:
         else:
             touched = {name for name, value in given.items() if record[name] != value}
             if not touched:
-                return Saved(current)
+                return self.written(current)
         record.update(given)
         derived = yield from self.derive(entity_set, record, given, touched, current)
         changed = _differing(record, current) if replaces else {*touched, *derived}
         if not changed:
-            return Saved(current)
+            return self.written(current)
         if entity_type.has_rules:
             yield from self.check_rules(entity_set, record, changed)
         yield from self.check_unique(entity_set, key, record, changed)
@@ -140,7 +151,7 @@ class UnitOfWork:
         json = record_encoder(entity_type).columns(row)
         yield self.statements.writes.update(self.company_id, entity_set, names, row, json)
         self.identity_map.replace(entity_set, current, row)
-        return Saved(row, json[0])
+        return self.written(row, json[0])
 
     def delete(self, entity_set: EntitySet, current: Row, by: str) -> Steps[None]:
         """Delete a record with all that it contains.

@@ -5,6 +5,7 @@ identity map: a unit of work reads what it does not find there.
 """
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
@@ -19,7 +20,7 @@ from comptoir.plan.read import PagePlan, Row
 from comptoir.plan.target import RecordPath, record_not_found
 from comptoir.plan.write import CreatePlan, DeletePlan, RelatedWrite, Repeat, UpdatePlan, WritePlan
 from comptoir.sql.prepared import Steps
-from comptoir.store.unit import Saved, UnitOfWork, taken
+from comptoir.store.unit import UnitOfWork, Written, taken
 
 T = TypeVar("T")
 
@@ -30,32 +31,16 @@ REPEATS_DROPPED = 10
 """The most expired repeatable writes that each new one deletes."""
 
 
-class Written(msgspec.Struct, frozen=True):
-    """The result of a write: the record after it, or the record that it deleted.
-
-    `number` is the number of the company's last change by then, possibly of another write.
-    `company` has the incarnation that the transaction found. `json` is the record's JSON (see
-    `RecordEncoder`) if the write stored it.
-    """
-
-    row: Row
-    number: int
-    company: Company
-    json: bytes | None = None
-
-
+@dataclass(eq=False)
 class GroupRefusal(Exception):  # noqa: N818 - as `Refusal`
     """The refusal of an atomic group: nothing was stored, since one request was refused.
 
     `index` is the number of that request, from 0. `undone` has the results of those before it.
     """
 
-    def __init__(self, index: int, refusal: Refusal, undone: Sequence[Written] = ()) -> None:
-        super().__init__(refusal.message)
-        self.index = index
-        self.refusal = refusal
-        # later changes get the numbers of these, so no tag and no token may contain them
-        self.undone = [Written((0, *each.row[1:]), 0, each.company) for each in undone]
+    index: int
+    refusal: Refusal
+    undone: Sequence[Written] = ()
 
 
 def write(plan: WritePlan, unit: UnitOfWork) -> Steps[Written]:
@@ -81,13 +66,18 @@ def write_all(
             try:
                 written = yield from write(plan, unit)
             except Refusal as refusal:
-                raise GroupRefusal(index, refusal, done) from refusal
+                raise GroupRefusal(index, refusal, _undone(done)) from refusal
             done.append(written)
     if refused is not None:
-        raise GroupRefusal(len(plans), refused, done)
+        raise GroupRefusal(len(plans), refused, _undone(done))
     # a read that sees one of these changes sees all of them
     last = max(each.number for each in done)
     return [msgspec.structs.replace(each, number=last) for each in done]
+
+
+def _undone(done: Sequence[Written]) -> Sequence[Written]:
+    # later changes get the numbers of these, so no tag and no token may contain them
+    return [Written((0, *each.row[1:]), 0, each.company) for each in done]
 
 
 def _write(plan: WritePlan, unit: UnitOfWork) -> Steps[Written]:
@@ -112,10 +102,10 @@ def _create(plan: CreatePlan, unit: UnitOfWork) -> Steps[Written]:
         raise _naming(plan.body.refusal, entity_set, given)
     if existing is not None:
         raise taken(entity_set, (key,), given)
-    saved = yield from unit.insert(entity_set, given, plan.by)
+    written = yield from unit.insert(entity_set, given, plan.by)
     for each in plan.related:
-        yield from _create(_joined(each, entity_set, saved.row), unit)
-    return _written(saved, unit)
+        yield from _create(_joined(each, entity_set, written.row), unit)
+    return unit.written(written.row, written.json) if plan.related else written
 
 
 def _placed(plan: CreatePlan, path: RecordPath, unit: UnitOfWork) -> Steps[CreatePlan]:
@@ -169,8 +159,7 @@ def _update(plan: UpdatePlan, unit: UnitOfWork) -> Steps[Written]:
         if body.refusal is not None:
             raise _naming(body.refusal, entity_set, record)
         given = {**given, **_unchanged(plan, record)}
-    saved = yield from unit.update(entity_set, current, given, plan.by, replaces=plan.replaces)
-    return _written(saved, unit)
+    return (yield from unit.update(entity_set, current, given, plan.by, replaces=plan.replaces))
 
 
 def _unchanged(plan: UpdatePlan, record: Mapping[str, Stored]) -> dict[str, Stored]:
@@ -193,11 +182,7 @@ def _unchanged(plan: UpdatePlan, record: Mapping[str, Stored]) -> dict[str, Stor
 def _delete(plan: DeletePlan, unit: UnitOfWork) -> Steps[Written]:
     current = yield from _guarded(plan, unit)
     yield from unit.delete(plan.entity_set, current, plan.by)
-    return _written(Saved(current), unit)
-
-
-def _written(saved: Saved, unit: UnitOfWork) -> Written:
-    return Written(saved.row, unit.ledger.number, unit.ledger.company, saved.json)
+    return unit.written(current)
 
 
 def _guarded(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
