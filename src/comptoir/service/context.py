@@ -1,9 +1,9 @@
 """The input of the verbs: the request with the target of its path, and the runtime."""
 
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import lru_cache, partial
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import msgspec
 
@@ -24,8 +24,6 @@ from comptoir.response.records import WHOLE, RecordShape, RecordWriter
 from comptoir.response.response import ODATA_VERSION, Header, Response, Root
 from comptoir.store.store import Reads, Slices, Store
 from comptoir.store.unit import drive
-
-T = TypeVar("T")
 
 
 class Request(msgspec.Struct):
@@ -209,7 +207,8 @@ class Context(msgspec.Struct):
         """
         address = self.address
         if computed or isinstance(address, RecordPath):
-            return await self._committed(RecordPath(self.target, self.company).lookup(computed))
+            path = RecordPath(self.target, self.company)
+            return await drive(path.lookup(computed), self.rows)
         company_id = self.company.id if self.company else ""
         plan = RecordPlan(self.entity_set, company_id, address)
         row = await self.reads.record(plan)
@@ -221,7 +220,7 @@ class Context(msgspec.Struct):
         """The key of the record that the path names; raises `Refusal` (404) if there is none."""
         address = self.address
         if isinstance(address, RecordPath):
-            return self.records.key(await self._committed(address.record()))
+            return self.records.key(await drive(address.record(), self.rows))
         return address
 
     async def within(self) -> Within | None:
@@ -229,11 +228,7 @@ class Context(msgspec.Struct):
 
         None if it leads to no records. Raises `Refusal` (404) as `row` does.
         """
-        return await self._committed(RecordPath(self.target, self.company).within())
-
-    async def _committed(self, lookup: Generator[PagePlan, list[Row], T]) -> T:
-        """Run a lookup on committed data."""
-        return await drive(lookup, self.rows)
+        return await drive(RecordPath(self.target, self.company).within(), self.rows)
 
     async def rows(self, plan: PagePlan) -> list[Row]:
         """The rows of a page, which do not count as read."""

@@ -2,10 +2,10 @@
 
 import asyncio
 from codecs import BOM_UTF8
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
-from itertools import chain, groupby
+from itertools import chain
 from time import time_ns
 
 import msgspec
@@ -26,7 +26,7 @@ from comptoir.plan.pages import (
     encode_delta,
 )
 from comptoir.plan.read import Bounds, Computed, CountPlan, PagePlan, RecordPlan, Row, all_records
-from comptoir.plan.target import record_not_found
+from comptoir.plan.target import Resource, record_not_found
 from comptoir.request.headers import (
     NO_PREFERENCES,
     EntityTags,
@@ -48,10 +48,11 @@ from comptoir.service.context import (
     Respond,
     Run,
     Runtime,
+    Verb,
     allow_options,
     record_writer,
 )
-from comptoir.service.views import Expander, Views, blocks_of, pieces_of
+from comptoir.service.views import Expander, Views, pieces_of, regrouped
 from comptoir.store.ledger import DELETE, Change
 from comptoir.store.store import Slices
 
@@ -79,7 +80,7 @@ async def _resumed_delta(context: Context, token: str, page: Page, seconds: floa
         raise refusal_rows.DELTA_TOKEN("$deltatoken")
     company = context.required_company()
     oldest = time_ns() - int(seconds * 1e9)
-    delta = decode_delta(token, _query(page), company, oldest=oldest)
+    delta = decode_delta(token, ("delta", *page.query), company, oldest=oldest)
     position = await context.reads.position(company, at_least=delta.known)
     if delta.known > position:
         raise refusal_rows.DELTA_EXPIRED("$deltatoken")
@@ -88,7 +89,7 @@ async def _resumed_delta(context: Context, token: str, page: Page, seconds: floa
 
 def _delta_token(context: Context, page: Page, delta: Delta) -> str:
     """The token with which a client follows a delta."""
-    return encode_delta(_query(page), context.required_company(), delta)
+    return encode_delta(("delta", *page.query), context.required_company(), delta)
 
 
 async def _changes(context: Context, rows: RowWriter, page: Page, delta: Delta) -> Respond:
@@ -113,18 +114,16 @@ async def _changes(context: Context, rows: RowWriter, page: Page, delta: Delta) 
 async def _changed(
     context: Context, rows: RowWriter, page: Page, entries: Sequence[Row | Removed], rest: Delta
 ) -> Response:
-    writer = ChangesWriter(rows, context.company, context.records)
-    link = _delta_link(context, page, rest)
+    request, writer = context.request, ChangesWriter(rows, context.company, context.records)
+    query = continued(request.query, ("$deltatoken", _delta_token(context, page, rest)))
+    link = f"{request.root.address(request.path)}?{query}"
     is_last = rest.until is None
     tail = writer.tail(delta_link=link) if is_last else writer.tail(next_link=link)
-    body = [writer.head(None), *_written(writer, entries), tail]
-    return Response(200, context.headers(), b"".join(body))
-
-
-def _delta_link(context: Context, page: Page, delta: Delta) -> str:
-    request = context.request
-    query = continued(request.query, ("$deltatoken", _delta_token(context, page, delta)))
-    return f"{request.root.address(request.path)}?{query}"
+    written = [
+        writer.removed(each) if isinstance(each, Removed) else writer.slice((each,))
+        for each in entries
+    ]
+    return Response(200, context.headers(), b"".join([writer.head(None), *written, tail]))
 
 
 async def _entries(
@@ -158,18 +157,6 @@ async def _records(context: Context, plan: PagePlan, keys: Sequence[Stored]) -> 
     bounds = msgspec.structs.replace(plan.bounds, keys=tuple(padded(keys)))
     wanted = PagePlan(plan.pipeline, bounds, len(keys), plan.values)
     return {context.records.key(row): row for row in await context.rows(wanted)}
-
-
-def _query(page: Page) -> tuple[str, ...]:
-    return ("delta", *page.query)
-
-
-def _written(writer: ChangesWriter, entries: Sequence[Row | Removed]) -> Iterator[bytes]:
-    for is_removed, group in groupby(entries, key=lambda each: isinstance(each, Removed)):
-        if is_removed:
-            yield writer.removed([each for each in group if isinstance(each, Removed)])
-        else:
-            yield writer.slice([each for each in group if not isinstance(each, Removed)])
 
 
 class Collections:
@@ -283,7 +270,7 @@ class Collections:
                 page = msgspec.structs.replace(page, found=count)
         blocks = context.page(page.plan)
         if expander is not None:
-            blocks = blocks_of(blocks, expander)
+            blocks = regrouped(blocks, expander.block)
         first: Sequence[Row] = await anext(blocks, [])
         headers = context.headers()
         if preferred is not NO_PREFERENCES:
@@ -390,16 +377,11 @@ class RecordReads:
 
     async def read(self, context: Context) -> Run:
         """The record; 304 if the client has its current version."""
-        if context.options is not NO_OPTIONS:
-            return self._viewed(context)
         records, key = context.records, context.target.key
-        if records.fits_json and key is not None and not context.target.steps:
+        is_whole = context.options is NO_OPTIONS and records.fits_json
+        if is_whole and key is not None and not context.target.steps:
             known = records.tags(context.request.headers, b"if-none-match")
             return partial(_read_json, context, key, known)
-        return _read(context, _whole)
-
-    def _viewed(self, context: Context) -> Run:
-        """The record with `$select`, `$compute` and `$expand`."""
         allow_options(context.options, RECORD_OPTIONS, context.target.resource)
         computed = computed_now(self._views.computed(context))
         records, expander = self._views.view(context, computed)
@@ -420,26 +402,6 @@ class RecordReads:
         row = await context.row()
         keys = () if row is None else (context.records.key(row),)
         return await self._collections.page(context, Bounds(context.company, keys))
-
-    async def reference(self, context: Context) -> Run:
-        """The address of the record (OData JSON Format 4.01, section 14)."""
-        allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
-        return partial(_read_row, context, None, _reference)
-
-    async def property(self, context: Context) -> Run:
-        """One property of the record (OData JSON Format 4.01, section 11)."""
-        allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
-        return _read(context, _property)
-
-    async def value(self, context: Context) -> Run:
-        """The text of one property (OData Protocol 4.01, section 11.2.4.1)."""
-        allow_options(context.options, frozenset(), context.target.resource)
-        return _read(context, _value)
-
-    async def stream(self, context: Context) -> Run:
-        """The bytes of a stream; 204 if there are none (OData Protocol 4.01, section 11.2.4)."""
-        allow_options(context.options, frozenset(), context.target.resource)
-        return _read(context, _stream)
 
 
 _Write = Callable[[Context, Row], Awaitable[Response]]
@@ -480,21 +442,20 @@ async def _read_row(
     return partial(write, context, row)
 
 
-async def _whole(context: Context, row: Row) -> Response:
-    return _response(context, row[0], context.records.record(context.company, row))
-
-
 async def _reference(context: Context, row: Row) -> Response:
+    """The address of the record (OData JSON Format 4.01, section 14)."""
     records = context.records
     return Response(200, context.headers(), records.reference(context.company, row))
 
 
 async def _property(context: Context, row: Row) -> Response:
+    """One property of the record (OData JSON Format 4.01, section 11)."""
     body = context.records.property(context.company, row, _declared(context))
     return _response(context, row[0], body)
 
 
 async def _value(context: Context, row: Row) -> Response:
+    """The text of one property (OData Protocol 4.01, section 11.2.4.1)."""
     declared = _declared(context)
     stored = row[context.entity_set.type.column_of[declared.name]]
     body = declared.type.to_text(stored).encode()
@@ -508,6 +469,7 @@ def _declared(context: Context) -> Property:
 
 
 async def _stream(context: Context, row: Row) -> Response:
+    """The bytes of a stream; 204 if there are none (OData Protocol 4.01, section 11.2.4)."""
     name, stream = context.stream()
     slices = stream.to_bytes(row[context.entity_set.type.column_of[name]])
     first, second = next(slices, b""), next(slices, b"")
@@ -556,3 +518,24 @@ def _tagged(
 def _is_covered(context: Context) -> bool:
     """Whether the ETag covers the response; it does not cover computed and related values."""
     return not context.request.query and context.entity_set.view is None
+
+
+def _part(write: _Write, options: frozenset[str] = frozenset()) -> Verb:
+    """The verb that reads a part of a record."""
+
+    async def bind(context: Context) -> Run:
+        allow_options(context.options, options, context.target.resource)
+        if write is _reference:
+            return partial(_read_row, context, None, write)
+        return _read(context, write)
+
+    return bind
+
+
+PARTS: Mapping[Resource, Verb] = {
+    Resource.REFERENCE: _part(_reference, FORMAT_OPTIONS),
+    Resource.PROPERTY: _part(_property, FORMAT_OPTIONS),
+    Resource.VALUE: _part(_value),
+    Resource.STREAM: _part(_stream),
+}
+"""The verbs that read a part of a record."""

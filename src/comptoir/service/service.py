@@ -34,7 +34,7 @@ from comptoir.service.context import (
     without_store,
 )
 from comptoir.service.descriptions import Descriptions
-from comptoir.service.reads import Collections, RecordReads
+from comptoir.service.reads import PARTS, Collections, RecordReads
 from comptoir.service.writes import AtomicGroup, RecordWrites
 from comptoir.store.store import Renewed, Store
 
@@ -86,12 +86,10 @@ class Service:
                 "PUT": self._writes.write,
                 "DELETE": self._writes.write,
             },
-            Resource.REFERENCE: {"GET": records.reference},
-            Resource.PROPERTY: {"GET": records.property},
-            Resource.VALUE: {"GET": records.value},
-            Resource.STREAM: {"GET": records.stream, "PATCH": self._writes.write},
             Resource.ACTION: {"POST": self._writes.write},
+            **{resource: {"GET": read} for resource, read in PARTS.items()},
         }
+        self._verbs[Resource.STREAM]["PATCH"] = self._writes.write
         self._narrowed = records.narrowed
         self._cached_verbs = cache(self._verbs_of)
         self._shows_times = settings.server_timing == "on"
@@ -248,12 +246,11 @@ def _server_timing(times: Sequence[float]) -> bytes:
 
 def _placed(refusal: Refusal, request: Request) -> Refusal:
     """The refusal of a path, with the group that the request's service root has for it."""
-    if refusal.group != "UNKNOWN_SEGMENT":
-        return refusal
-    url = request.root.address(request.path)
-    if request.query:
-        url = f"{url}?{request.query}"
-    return refusal.grouped(request.root.unknown, url=url)
+    if refusal.group == "UNKNOWN_SEGMENT":
+        query = f"?{request.query}" if request.query else ""
+        url = f"{request.root.address(request.path)}{query}"
+        refusal.grouped(request.root.unknown, url=url)
+    return refusal
 
 
 def _name(target: Target) -> str:

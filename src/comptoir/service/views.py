@@ -323,7 +323,9 @@ class CompanyExpander(msgspec.Struct):
         path = f"/companies({context.required_company().id})/{expansion.segments}"
         query = query_string(expansion.options)
         writer = PageWriter(records, context.company, page, root, path, query)
-        blocks = blocks_of(context.page(page.plan), expander)
+        blocks = context.page(page.plan)
+        if expander is not None:
+            blocks = regrouped(blocks, expander.block)
         written: list[bytes] = []
         size = 0
         async with aclosing(blocks):
@@ -341,12 +343,8 @@ class CompanyExpander(msgspec.Struct):
 Expander = RelatedExpander | CompanyExpander
 
 
-def blocks_of(slices: Slices, expander: Expander | None) -> Slices:
-    """The same rows in blocks that the expander expands at once."""
-    return slices if expander is None else _regrouped(slices, expander.block)
-
-
-async def _regrouped(slices: Slices, size: int) -> Slices:
+async def regrouped(slices: Slices, size: int) -> Slices:
+    """The same rows in slices of a size."""
     block: list[Row] = []
     async with aclosing(slices):
         async for rows in slices:

@@ -137,22 +137,16 @@ class RecordWrites:
             extra.insert(0, context.etag(company, row[0]))
         if context.target.resource in _WITHOUT_CONTENT:
             return Response(204, [ODATA_VERSION, *extra])
-        if not may_read(context.entity_set, context.readable):
-            headers = [ODATA_VERSION, *extra]
-            if not creates:
-                return Response(204, headers)
-            path = records.path(company, records.key(row))
-            link = records.root.link(path).encode()
-            headers += [(b"location", link), (b"odata-entityid", link)]
-            return Response(204, headers, path=path)
+        is_shown = may_read(context.entity_set, context.readable)
         sent = preferences(context.request.headers)
         minimal = sent.returns == MINIMAL if self._obeys_return else sent.no_content
+        minimal = minimal or not is_shown
         headers = [ODATA_VERSION] if minimal else context.headers()
         headers += extra
-        if self._obeys_return and sent.returns is not None:
+        if is_shown and self._obeys_return and sent.returns is not None:
             headers.append((b"preference-applied", sent.applied(returns=True)))
         path = ""
-        if creates or minimal or plan.key is None:
+        if creates or (is_shown and (minimal or plan.key is None)):
             path = records.path(company, records.key(row))
             link = records.root.link(path).encode()
             if creates:

@@ -34,13 +34,14 @@ class Written(msgspec.Struct, frozen=True):
 
     `number` is the number of the company's last change by then, possibly of another write.
     `company` has the incarnation that the transaction found. `json` is the record's JSON (see
-    `RecordEncoder`) if the write stored it.
+    `RecordEncoder`) if the write stored it. `is_recalled`: an earlier request did the same write.
     """
 
     row: Row
     number: int
     company: Company
     json: bytes | None = None
+    is_recalled: bool = False
 
 
 class UnitOfWork:
@@ -134,7 +135,10 @@ class UnitOfWork:
                 return self.written(current)
         record.update(given)
         derived = yield from self.derive(entity_set, record, given, touched, current)
-        changed = _differing(record, current) if replaces else {*touched, *derived}
+        column_of = entity_type.column_of
+        changed = {
+            each for each in {*touched, *derived} if record[each] != current[column_of[each]]
+        }
         if not changed:
             return self.written(current)
         if entity_type.has_rules:
@@ -291,17 +295,25 @@ class UnitOfWork:
         reference = record[rule.reference]
         if reference == "":
             return None
+        entity_type = entity_set.type
+        own_key = record[entity_type.key]
+        identity = (entity_set.name, (rule.named_by,), (reference,))
+        found: Mapping[str, Stored] | None = None
         if record[rule.named_by] == reference:
             # the record references itself, by values that are not stored yet
-            own = all(record[name] == value for name, value in rule.only.items())
-            return record[rule.value] if own else None
-        own_key = record[entity_set.type.key]
-        identity = (entity_set.name, (rule.named_by,), (reference,))
-        if identity in self.identity_map:
-            return _value(entity_set, self.identity_map[identity], own_key, rule)
-        prepared = self.statements.writes.followed[entity_set, rule]
-        rows = yield prepared.query(self.company_id, own_key, reference, *rule.only.values())
-        return rows[0][0] if rows else None
+            found = record
+        elif identity in self.identity_map:
+            other = self.identity_map[identity]
+            # it may be the record itself by its old number
+            if other is not None and other[entity_type.column_of[entity_type.key]] != own_key:
+                found = dict(zip(entity_type.by_name, other[1:], strict=True))
+        else:
+            prepared = self.statements.writes.followed[entity_set, rule]
+            rows = yield prepared.query(self.company_id, own_key, reference, *rule.only.values())
+            return rows[0][0] if rows else None
+        if found is None or any(found[name] != value for name, value in rule.only.items()):
+            return None
+        return found[rule.value]
 
 
 Work = Callable[[UnitOfWork], Steps[T]]
@@ -361,14 +373,6 @@ def _not_related(entity_type: EntityType, reference: Reference, value: Stored) -
     )
 
 
-def _differing(record: Mapping[str, Stored], current: Row) -> set[str]:
-    return {
-        name
-        for (name, value), before in zip(record.items(), current[1:], strict=True)
-        if value != before
-    }
-
-
 def _is_own(entity_type: EntityType, former: Row | None, rule: Calculated) -> bool:
     """Whether a calculated value was set by hand, and is kept."""
     if former is None or not rule.keeps_own:
@@ -393,15 +397,3 @@ def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Calcula
         raise refusal_rows.FOLLOWING_VALUE(
             source, name=rule.target, source=source, problem=error.problem
         ) from None
-
-
-def _value(
-    entity_set: EntitySet, other: Row | None, own_key: Stored, rule: Followed
-) -> Stored | None:
-    """The value of the other record, None if that is the record itself by its old number."""
-    column_of = entity_set.type.column_of
-    if other is None or other[column_of[entity_set.type.key]] == own_key:
-        return None
-    if any(other[column_of[name]] != value for name, value in rule.only.items()):
-        return None
-    return other[column_of[rule.value]]
