@@ -18,7 +18,6 @@ from sqlalchemy import delete, func, insert, select, update
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.messages import quoted
 from comptoir.plan.read import Row
-from comptoir.sql.company_rows import TableStatements
 from comptoir.sql.prepared import Statement, Steps
 from comptoir.sql.tables import COMPANY_ID, VERSION
 from comptoir.store.company_names import check_name
@@ -91,7 +90,12 @@ def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
         raise problems.COMPANY_IN_TARGET(company=company_id)
     for part in step.parts:
         table = unit.statements.company_rows.tables[part.table]
-        yield from _change(company_id, part, table)
+        if part.drops:
+            yield table.drop.many((company_id, *key) for key in part.drops)
+        for columns, drop in table.conflicts if part.rows and part.clears else ():
+            yield drop.many((company_id, *[row[each] for each in columns]) for row in part.rows)
+        if part.rows:
+            yield table.add(company_id, part.rows)
     dropped = 0
     if step.empties is not None:
         dropped = yield from _drop_some(step.empties, unit)
@@ -105,16 +109,6 @@ def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
     elif step.then != step.was:
         yield query(update(copies).where(is_copy).values(msgspec.structs.asdict(step.then)))
     return dropped
-
-
-def _change(company_id: str, part: TablePart, table: TableStatements) -> Steps[None]:
-    if part.drops:
-        yield table.drop.many((company_id, *key) for key in part.drops)
-    if part.rows and part.clears:
-        for columns, drop in table.conflicts:
-            yield drop.many((company_id, *[row[each] for each in columns]) for row in part.rows)
-    if part.rows:
-        yield table.add(company_id, part.rows)
 
 
 def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:

@@ -54,17 +54,6 @@ class IdentityMap(dict[Identity, Row | None]):
     write. Blank values that a unique rule allows in several records are not an identity.
     """
 
-    def add(
-        self,
-        entity_set: EntitySet,
-        names: tuple[str, ...],
-        wanted: Sequence[KeyValues],
-        found: Mapping[KeyValues, Row],
-    ) -> None:
-        """Add the result of a read of the wanted values; `found` has the records that exist."""
-        for values in wanted:
-            self[(entity_set.name, names, values)] = found.get(values)
-
     def replace(self, entity_set: EntitySet, before: Row | None, after: Row | None) -> None:
         """Apply a write; `before` is None for a new record, `after` for a deleted one."""
         for names, columns in _identities(entity_set):
@@ -98,8 +87,7 @@ class Ledger:
         number, at, incarnation = rows[0] if rows else (0, INSTANT.default, "")
         self.number, self.at = int(number), str(at)
         """The number and the time of the company's last change."""
-        self.unchecked_company = Company(company_id, str(incarnation))
-        """The company, with a blank incarnation if it does not exist."""
+        self._company = Company(company_id, str(incarnation))
         self._watermarks = watermarks
         self._keeps_values = keeps_values
         self._changes: list[tuple[Stored | None, ...]] = []
@@ -113,7 +101,7 @@ class Ledger:
         Raises `Refusal` (404) if the company does not exist. It does not while it is copied again.
         """
         self.check_exists()
-        return self.unchecked_company
+        return self._company
 
     def check_exists(self) -> None:
         """Raise `Refusal` (404) if the company does not exist."""
@@ -188,12 +176,12 @@ class Ledger:
 
         Raises `Refusal` (404) as `check_exists`.
         """
-        self.unchecked_company = msgspec.structs.replace(self.company, incarnation=incarnation)
+        self._company = msgspec.structs.replace(self.company, incarnation=incarnation)
 
     def acknowledge(self) -> None:
         """Raise the watermark after the commit, before any client learns of the changes."""
         if self._changes:
-            self._watermarks[self.unchecked_company] = Watermark(self.number, self.at)
+            self._watermarks[self._company] = Watermark(self.number, self.at)
 
     @property
     def is_changed(self) -> bool:

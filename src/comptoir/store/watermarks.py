@@ -12,12 +12,13 @@ import asyncio
 import fcntl
 import logging
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from comptoir.auth.keys import drafted
 from comptoir.edm.model import Company
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError
@@ -99,36 +100,20 @@ class WatermarkFile:
         They replace a missing, empty or damaged file. Raises `BlockingIOError` while another
         process locks the file, and another `OSError` if it cannot be written.
         """
-        with self._locked():
-            stored: Mapping[Company, Watermark] = {}
+        with os.fdopen(os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            former: Mapping[Company, Watermark] = {}
             with suppress(OperatorError):
-                stored = self.read()
-            merged = Watermarks(stored)
+                former = self.read()
+            merged = Watermarks(former)
             merged.learn(watermarks)
-            if merged != stored:
-                self._replace(merged)
+            if merged != former:
+                stored: _Stored = {}
+                for company, watermark in merged.items():
+                    stored.setdefault(company.id, {})[company.incarnation] = watermark
+                with drafted(self.path, _encode(stored)) as draft:
+                    draft.replace(self.path)
         return merged
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
-        finally:
-            os.close(descriptor)
-
-    def _replace(self, watermarks: Mapping[Company, Watermark]) -> None:
-        stored: _Stored = {}
-        for company, watermark in watermarks.items():
-            stored.setdefault(company.id, {})[company.incarnation] = watermark
-        draft = self.path.with_suffix(".draft")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(_encode(stored))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.path)
 
 
 class WatermarkSaver:

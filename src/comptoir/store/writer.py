@@ -74,9 +74,6 @@ class Writer(ABC):
     GROUP = 256
     """The most units of work in one transaction."""
 
-    refuses_writes = False
-    """Whether only units of `NO_COMPANY` run, such as the revocation of a token."""
-
     def __init__(
         self, settings: Settings, statements: Statements, folder: Path | None = None
     ) -> None:
@@ -86,6 +83,8 @@ class Writer(ABC):
         self._statements = statements
         self._most_waiting = settings.queued_writes
         self._keeps_values = settings.history_days > 0
+        # only units of `NO_COMPANY` run, such as the revocation of a token
+        self._refuses_writes = settings.refuses_writes
         # of companies, and of the control tables: a full queue must not delay a revocation
         self._waiting: Counter[bool] = Counter()
         self._is_stopping = False
@@ -114,7 +113,7 @@ class Writer(ABC):
         if self._is_stopping:
             raise rows.SERVICE_STOPPED()
         is_control = company_id == NO_COMPANY
-        if self.refuses_writes and not is_control:
+        if self._refuses_writes and not is_control:
             raise rows.READ_ONLY_SERVICE()
         if self._waiting[is_control] >= self._most_waiting:
             waiting = self._waiting[is_control]
