@@ -15,7 +15,7 @@ from comptoir.request.apply import TRANSFORMATIONS
 from comptoir.request.headers import preferred_media_type, speaks_401
 from comptoir.response.records import NONE
 from comptoir.response.response import Response
-from comptoir.service.context import FORMAT_OPTIONS, Context, Runtime, allow_options
+from comptoir.service.context import FORMAT_OPTIONS, Context, allow_options
 
 
 def capabilities(settings: Settings) -> Capabilities:
@@ -39,55 +39,50 @@ def capabilities(settings: Settings) -> Capabilities:
     )
 
 
-class Descriptions:
-    """The verbs that describe the service."""
+async def service_document(context: Context) -> Response:
+    """The entity sets at a service root (OData Protocol 4.01, 11.1.1; JSON Format 4.01, 5).
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._model = runtime.model
-        self._capabilities = capabilities(runtime.settings)
-        contained = self._model.per_company if self._capabilities.sets_at_root else ()
-        self._at_root = (self._model.companies, *contained)
+    Without those whose records the principal's roles do not allow to read.
+    """
+    allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
+    company_id, model = context.target.company_id, context.runtime.model
+    path = "" if company_id is None else f"/{COMPANIES}({company_id})"
+    sets = model.per_company
+    if company_id is None:
+        at_root = context.runtime.settings.behaviour.routes.sets_at_root
+        sets = (model.companies, *(sets if at_root else ()))
+    listed = [each for each in sets if may_read(each, context.readable)]
+    root, level = context.request.root.address(path), context.records.level
+    # without a context URL, relative URLs would have no base
+    base = f"{root}/" if level == NONE else ""
+    value = [
+        {"name": each.name, "kind": "EntitySet", "url": f"{base}{each.name}"} for each in listed
+    ]
+    control = {} if level == NONE else {"@odata.context": f"{root}/$metadata"}
+    return Response(200, context.headers(), msgspec.json.encode({**control, "value": value}))
 
-    async def service(self, context: Context) -> Response:
-        """The entity sets at a service root (OData Protocol 4.01, 11.1.1; JSON Format 4.01, 5).
 
-        Without those whose records the principal's roles do not allow to read.
-        """
-        allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
-        company_id, model = context.target.company_id, self._model
-        path = "" if company_id is None else f"/{COMPANIES}({company_id})"
-        sets = model.per_company if company_id is not None else self._at_root
-        listed = [each for each in sets if may_read(each, context.readable)]
-        root, level = context.request.root.address(path), context.records.level
-        # without a context URL, relative URLs would have no base
-        base = f"{root}/" if level == NONE else ""
-        value = [
-            {"name": each.name, "kind": "EntitySet", "url": f"{base}{each.name}"} for each in listed
-        ]
-        control = {} if level == NONE else {"@odata.context": f"{root}/$metadata"}
-        return Response(200, context.headers(), msgspec.json.encode({**control, "value": value}))
+async def metadata(announced: Capabilities, context: Context) -> Response:
+    """The model (OData Protocol 4.01, section 11.1.2), in XML unless JSON is preferred.
 
-    async def metadata(self, context: Context) -> Response:
-        """The model (OData Protocol 4.01, section 11.1.2), in XML unless JSON is preferred.
-
-        Raises `Refusal` (406) if `$format` requires JSON of OData 4.0.
-        """
-        allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
-        headers, option = context.request.headers, context.options.format
-        reads_401 = speaks_401(headers)
-        found = preferred_media_type(headers, MEDIA_TYPES, option)
-        if found == JSON and reads_401 is False:
-            # OData 4.0 has no CSDL JSON
-            if option is not None:
-                raise rows.JSON_METADATA("$format")
-            found = XML
-        version = csdl_version(found, speaks_401=bool(reads_401))
-        body = metadata_document(
-            self._model,
-            self._capabilities,
-            found,
-            version,
-            under_company=context.target.company_id is not None,
-        )
-        content = [(b"content-type", found.encode()), (b"odata-version", version.encode())]
-        return Response(200, content, body)
+    Raises `Refusal` (406) if `$format` requires JSON of OData 4.0.
+    """
+    allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
+    headers, option = context.request.headers, context.options.format
+    reads_401 = speaks_401(headers)
+    found = preferred_media_type(headers, MEDIA_TYPES, option)
+    if found == JSON and reads_401 is False:
+        # OData 4.0 has no CSDL JSON
+        if option is not None:
+            raise rows.JSON_METADATA("$format")
+        found = XML
+    version = csdl_version(found, speaks_401=bool(reads_401))
+    body = metadata_document(
+        context.runtime.model,
+        announced,
+        found,
+        version,
+        under_company=context.target.company_id is not None,
+    )
+    content = [(b"content-type", found.encode()), (b"odata-version", version.encode())]
+    return Response(200, content, body)
