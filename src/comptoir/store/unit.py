@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from comptoir.edm.model import Calculated, Company, EntitySet, EntityType, Followed, Reference
+from comptoir.edm.model import Calculated, Company, EntitySet, EntityType, Followed
 from comptoir.edm.numbers import Int32
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import EdmError, Stored
@@ -209,12 +209,17 @@ class UnitOfWork:
         self, entity_set: EntitySet, record: Mapping[str, Stored], changed: AbstractSet[str]
     ) -> Steps[None]:
         """Raise `Refusal` (400) if changed values are not in order, or reference no record."""
-        entity_type = entity_set.type
+        entity_type, by_name = entity_set.type, entity_set.type.by_name
         for first, last in entity_type.periods:
-            if not changed.isdisjoint((first, last)):
-                _check_period(entity_type, first, last, record, changed)
+            is_open = record[last] == by_name[last].type.default
+            is_checked = not is_open and not changed.isdisjoint((first, last))
+            if is_checked and str(record[first]) > str(record[last]):
+                field, other = (first, last) if first in changed else (last, first)
+                row = refusal_rows.BEGINS_LATE if field == first else refusal_rows.ENDS_EARLY
+                captions = by_name[field].caption, by_name[other].caption
+                raise row(field, name=field, limit=other, field=captions[0], other=captions[1])
         for each in entity_type.references:
-            value, declared = record[each.property], entity_type.by_name[each.property]
+            value, declared = record[each.property], by_name[each.property]
             if value in ("", declared.type.default) or not each.applies(record, changed):
                 continue
             if each.target == entity_set.name and each.is_met_by(record, value):
@@ -222,7 +227,16 @@ class UnitOfWork:
             only = () if each.only is None else (each.only[1],)
             related = self.statements.writes.related[each]
             if not (yield related.query(self.company_id, value, *only)):
-                raise _not_related(entity_type, each, value)
+                raise refusal_rows.NOT_RELATED(
+                    each.property,
+                    name=each.property,
+                    key=each.named_by,
+                    set=each.target,
+                    field=declared.caption,
+                    table=entity_type.caption,
+                    value=str(value),
+                    related=each.caption,
+                )
 
     def check_unique(
         self,
@@ -338,38 +352,6 @@ def taken(entity_set: EntitySet, names: Sequence[str], record: Mapping[str, Stor
     values = entity_type.captioned(names, record, "{}='{}'")
     return refusal_rows.KEY_TAKEN(
         listed, set=entity_set.name, names=listed, table=entity_type.caption, values=values
-    )
-
-
-def _check_period(
-    entity_type: EntityType,
-    first: str,
-    last: str,
-    record: Mapping[str, Stored],
-    changed: AbstractSet[str],
-) -> None:
-    """Raise `Refusal` (400) for a period that ends before it begins."""
-    by_name = entity_type.by_name
-    if record[last] == by_name[last].type.default or str(record[first]) <= str(record[last]):
-        return
-    field, other = (first, last) if first in changed else (last, first)
-    row = refusal_rows.BEGINS_LATE if field == first else refusal_rows.ENDS_EARLY
-    captions = by_name[field].caption, by_name[other].caption
-    raise row(field, name=field, limit=other, field=captions[0], other=captions[1])
-
-
-def _not_related(entity_type: EntityType, reference: Reference, value: Stored) -> Refusal:
-    """400: a reference to a record that does not exist."""
-    name = reference.property
-    return refusal_rows.NOT_RELATED(
-        name,
-        name=name,
-        key=reference.named_by,
-        set=reference.target,
-        field=entity_type.by_name[name].caption,
-        table=entity_type.caption,
-        value=str(value),
-        related=reference.caption,
     )
 
 

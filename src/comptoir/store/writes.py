@@ -329,13 +329,12 @@ class Prefetch:
 
 def prefetch(plans: Iterable[WritePlan], unit: UnitOfWork) -> Steps[None]:
     """Read the records that writes of a company are about, and those that they depend on."""
-    first = Prefetch()
+    first, followed = Prefetch(), Prefetch()
     for plan in plans:
         _add(plan, first)
     yield from first.run(unit)
-    followed = Prefetch()
     for plan in plans:
-        if not isinstance(plan, CreatePlan | DeletePlan) and plan.key is not None:
+        if isinstance(plan, UpdatePlan) and plan.key is not None:
             entity_type = plan.entity_set.type
             identity = (plan.entity_set.name, (entity_type.key,), (plan.key,))
             current = unit.identity_map.get(identity)
