@@ -8,7 +8,6 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from itertools import repeat
 
 import msgspec
 
@@ -91,8 +90,6 @@ class Ledger:
         self._watermarks = watermarks
         self._keeps_values = keeps_values
         self._changes: list[tuple[Stored | None, ...]] = []
-        self.is_ahead = False
-        """Whether the company's last time was ahead of the clock when a change was made."""
 
     @property
     def company(self) -> Company:
@@ -136,28 +133,17 @@ class Ledger:
         self._next()
         numbers = range(self.number, self.number + len(keys))
         self.number = numbers[-1]
-        self._changes += zip(
-            repeat(self.company_id),
-            numbers,
-            repeat(entity_set.name),
-            map(str, keys),
-            repeat(verb),
-            repeat(self.at),
-            repeat(by),
-            repeat(None),
-            repeat(None),
-            strict=False,
-        )
-        return numbers, self.at
+        company_id, name, at = self.company_id, entity_set.name, self.at
+        self._changes += [
+            (company_id, number, name, str(key), verb, at, by, None, None)
+            for number, key in zip(numbers, keys, strict=True)
+        ]
+        return numbers, at
 
     def _next(self) -> None:
         self._check_watermark()
         self.number += 1
-        now = instant(datetime.now(UTC))
-        if now >= self.at:
-            self.at = now
-        else:
-            self.is_ahead = True
+        self.at = max(self.at, instant(datetime.now(UTC)))
 
     def _check_watermark(self) -> None:
         acknowledged = self._watermarks.number(self.company)
@@ -225,12 +211,10 @@ def encode_difference(
     a deleted record. Of a secret and of a stream it only says that they changed.
     """
     column_of, rows = entity_type.column_of, (before,) if after is None else (before, after)
-    values: dict[str, list[Stored] | None] = {
-        name: [row[column_of[name]] for row in rows] for name in names
+    hidden = _not_stored(entity_type)
+    values = {
+        name: None if name in hidden else [row[column_of[name]] for row in rows] for name in names
     }
-    for name in _not_stored(entity_type):
-        if name in values:
-            values[name] = None
     return _encode(values).decode()
 
 
