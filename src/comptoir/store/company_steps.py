@@ -133,15 +133,12 @@ async def not_deletable(store: Store, company_ids: Sequence[str]) -> list[str]:
 
     Empty if the deletion of one was interrupted: that command may have deleted the others.
     """
-    missing: list[str] = []
     async with open_snapshot(store) as snapshot:
-        for each in company_ids:
-            progress = await snapshot.progress(each)
-            if progress is not None and not progress.incarnation:
-                return []
-            if progress is None and await snapshot.origin(each) is None:
-                missing.append(each)
-    return missing
+        known = await snapshot.names()
+        progress = {each: await snapshot.progress(each) for each in company_ids}
+    if any(each is not None and not each.incarnation for each in progress.values()):
+        return []
+    return [each for each, found in progress.items() if found is None and each not in known]
 
 
 async def delete_companies(
@@ -151,7 +148,7 @@ async def delete_companies(
 
     Raises `OperatorError` if another command copies or deletes one of them.
     """
-    progress = dropping(secrets.token_hex(8))
+    progress = CopyProgress("", 0, secrets.token_hex(8))
     for company_id in company_ids:
         async with open_snapshot(store) as snapshot:
             found = await snapshot.progress(company_id)
@@ -210,11 +207,6 @@ def _rename(name: str, by: str, unit: UnitOfWork) -> Steps[str]:
     yield query(update(tables.companies).where(is_own).values({**values, VERSION: number}))
     yield from check_name(unit, problems.COMPANY_NAME_TAKEN)
     return former
-
-
-def dropping(holder: str) -> CopyProgress:
-    """The progress of a deletion, from which no copy resumes."""
-    return CopyProgress("", 0, holder)
 
 
 async def rebuild_json(

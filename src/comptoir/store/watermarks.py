@@ -132,27 +132,22 @@ class WatermarkSaver:
         known = self._watermarks.copy()
         if known.items() <= self._saved.items():
             return
-        try:
-            self._saved = await self._merged(known)
-        except BlockingIOError:
-            # another process that locks the file needs no warning
-            return
-        except OSError as error:
-            if not self._has_failed:
-                self._has_failed = True
-                _log.warning(
-                    "%s cannot be written: %s. A start will not notice a database that was "
-                    "restored from a backup.",
-                    self._file.path,
-                    error.strerror,
-                )
-        else:
-            self._watermarks.learn(self._saved)
-
-    async def _merged(self, known: Mapping[Company, Watermark]) -> Mapping[Company, Watermark]:
-        """Merge into the file, again for up to a second while another process locks it."""
         for _ in range(TRIES):
-            with suppress(BlockingIOError):
-                return await asyncio.to_thread(self._file.merge, known)
-            await asyncio.sleep(TRY_SECONDS)
-        return await asyncio.to_thread(self._file.merge, known)
+            try:
+                self._saved = await asyncio.to_thread(self._file.merge, known)
+            except BlockingIOError:
+                # another process that locks the file needs no warning
+                await asyncio.sleep(TRY_SECONDS)
+            except OSError as error:
+                if not self._has_failed:
+                    self._has_failed = True
+                    _log.warning(
+                        "%s cannot be written: %s. A start will not notice a database that was "
+                        "restored from a backup.",
+                        self._file.path,
+                        error.strerror,
+                    )
+                return
+            else:
+                self._watermarks.learn(self._saved)
+                return

@@ -19,8 +19,8 @@ from comptoir.errors.table import INVALID_URL
 from comptoir.features.history import errors
 from comptoir.plan.read import RecordPlan
 from comptoir.plan.target import check_readable, company_id_of
-from comptoir.request.headers import Format, preferences, response_format, spaced_format
-from comptoir.request.options import OptionParser, system_name, whole_number
+from comptoir.request.headers import Format, preferences
+from comptoir.request.options import system_name, whole_number
 from comptoir.request.path import READ_METHODS, parse_path
 from comptoir.response.records import wire_form
 from comptoir.response.response import ODATA_VERSION, Response
@@ -70,10 +70,7 @@ class ChangesResource:
         self._changes = store.statements.tables.changes
         self._model = model
         self._settings = settings
-        behaviour = settings.behaviour
-        self._instants = instant_type(behaviour.forms)
-        self._format_of = spaced_format if behaviour.envelope.spaced else response_format
-        self._options = OptionParser(behaviour.queries.versions, behaviour.queries.unsupported)
+        self._instants = instant_type(settings.behaviour.forms)
 
     def has(self, path: str) -> bool:
         """Whether a path after a service root is of this resource."""
@@ -87,8 +84,8 @@ class ChangesResource:
         company = await self._service.company(request, company_id)
         if request.method not in READ_METHODS:
             raise rows.METHOD(method=request.method, resource=NAME, allowed="GET, HEAD")
-        options = self._options.parse(request.query)
-        form = self._format_of(request.headers, options.format)
+        options = self._service.options.parse(request.query)
+        form = self._service.format_of(request.headers, options.format)
         require(request.principal, TokenScope.RECORDS_READ)
         allow_options(options, _OPTIONS, NAME)
         given = _given(request.query)

@@ -23,7 +23,7 @@ from comptoir.errors.refusal import OperatorError
 from comptoir.features.transfer import errors as problems
 from comptoir.plan.read import Row
 from comptoir.store.company_names import check_other
-from comptoir.store.company_steps import CopyStep, TablePart, drop_rows, dropping, run_step
+from comptoir.store.company_steps import CopyStep, TablePart, drop_rows, run_step
 from comptoir.store.snapshot import (
     CHANGES,
     LOOKUP,
@@ -155,7 +155,7 @@ class Copy:
             self._move(progress.number)
         else:
             if progress is not None:
-                dropped = dropping(self._progress.holder)
+                dropped = CopyProgress("", 0, self._progress.holder)
                 await self._step(dropped)
                 await drop_rows(self._target, self._id, dropped, self._show_progress)
             self._move(last)
