@@ -1,6 +1,6 @@
 """Marks: the records of companies at one moment, to which tests and `comptoir reset` return."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -91,23 +91,29 @@ def _restore(model: Model, mark: CompanyMark, by: str, unit: UnitOfWork) -> Step
     rows: dict[EntitySet, list[Row]] = {}
     for (name, key), current in touched.items():
         entity_set, former = model.by_name[name], mark.records.get(name, {}).get(key)
-        if (current and current[1:]) == (former and former[1:]):
+        verb = _verb(current, former)
+        if verb is None:
             continue
-        verb = CREATE if current is None else DELETE if former is None else UPDATE
         number, _ = unit.ledger.log(entity_set, key, verb, by)
         if current is not None:
-            columns = entity_set.type.column_of.items()
-            names = [each for each, at in columns if not former or current[at] != former[at]]
+            names = _differing(entity_set, current, former)
             unit.ledger.add_difference(entity_set.type, names, current, former)
             yield unit.statements.writes.delete[entity_set].many(((unit.company_id, key),))
         if former is not None:
             rows.setdefault(entity_set, []).append((number, *former[1:]))
     # values of a unique rule may have moved from one record to another
     for entity_set, some in rows.items():
-        columns_of = record_encoder(entity_set.type).columns
-        values = [(unit.company_id, row[0], *columns_of(row), *row[1:]) for row in some]
+        columns = record_encoder(entity_set.type).columns
+        values = [(unit.company_id, row[0], *columns(row), *row[1:]) for row in some]
         yield unit.statements.writes.insert[entity_set].many(values)
     return unit.ledger.number
+
+
+def _differing(entity_set: EntitySet, current: Row, former: Row | None) -> Iterator[str]:
+    """The properties that a restore changes, all of a record that it deletes."""
+    for name, at in entity_set.type.column_of.items():
+        if former is None or current[at] != former[at]:
+            yield name
 
 
 def _touched(model: Model, mark: CompanyMark, unit: UnitOfWork) -> Steps[dict[_Key, Row | None]]:
@@ -128,3 +134,12 @@ def _touched(model: Model, mark: CompanyMark, unit: UnitOfWork) -> Steps[dict[_K
                 touched[each.entity_set, key] = yield from unit.read(entity_set, key)
         is_last = len(changes) < _PORTION
     return touched
+
+
+def _verb(current: Row | None, former: Row | None) -> str | None:
+    """The write that restores a record; None if it is as it was."""
+    if former is None:
+        return None if current is None else DELETE
+    if current is None:
+        return CREATE
+    return None if current[1:] == former[1:] else UPDATE
