@@ -374,7 +374,7 @@ async def _read_record(context: Context) -> Run:
         extras = () if expander is None else (await expander.extras([row]))[0]
         return _response(context, row[0], records.record(context.company, row, extras))
 
-    return _read(context, viewed, computed)
+    return partial(_read_row, context, viewed, computed)
 
 
 async def read_narrowed(context: Context) -> Run:
@@ -410,15 +410,12 @@ async def _spliced(context: Context, json: bytes) -> Response:
     return _tagged(context, tag, body)
 
 
-def _read(context: Context, write: _Write, computed: Computed = ()) -> Run:
+async def _read_row(context: Context, write: _Write, computed: Computed = ()) -> Respond:
     """Read a record unless the client has it."""
-    known = context.records.tags(context.request.headers, b"if-none-match")
-    return partial(_read_row, context, known, write, computed)
-
-
-async def _read_row(
-    context: Context, known: EntityTags | None, write: _Write, computed: Computed = ()
-) -> Respond:
+    known = None
+    # a reference has no ETag
+    if write is not _reference:
+        known = context.records.tags(context.request.headers, b"if-none-match")
     row = await context.row(computed)
     if row is None:
         return _nothing
@@ -510,9 +507,7 @@ def _part(write: _Write, options: frozenset[str] = frozenset()) -> Verb:
 
     async def bind(context: Context) -> Run:
         allow_options(context.options, options, context.target.resource)
-        if write is _reference:
-            return partial(_read_row, context, None, write)
-        return _read(context, write)
+        return partial(_read_row, context, write)
 
     return bind
 
