@@ -41,7 +41,7 @@ from comptoir.errors.messages import quoted, suggestion
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import KEY_EXISTS
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import Query, Steps, prepare_insert, query_of
+from comptoir.sql.prepared import Query, Steps, prepare_insert
 from comptoir.sql.statements import Statements
 from comptoir.sql.tables import (
     ASSERTIONS,
@@ -111,15 +111,13 @@ class ControlStore:
     def __init__(
         self, statements: Statements, fetch: Callable[[Query], Awaitable[list[Row]]], writer: Writer
     ) -> None:
+        self.query = statements.query
+        """A statement over the control tables, with the values in it."""
         self._dialect = statements.compiler
         self._fetch = fetch
         self._writer = writer
         self._sets = [each.name for each in statements.model.per_company]
         """The entity sets to which roles give rights."""
-
-    def query(self, statement: ClauseElement) -> Query:
-        """A statement over the control tables, with the values in it."""
-        return query_of(statement, self._dialect)
 
     async def fetch(self, statement: ClauseElement) -> list[Row]:
         """The rows of a statement over the control tables."""
