@@ -79,7 +79,22 @@ def view_of_records(
             binding.model.contained(entity_set),
             any_case=binding.dialect.any_case_names,
         )
-    related, contents = _expansions(context)
+    related: Sequence[RelatedExpansion] = ()
+    contents: Sequence[Expansion] = ()
+    if options.expand is not None:
+        runtime = context.runtime
+        items = parse_expand(options.expand, runtime.expand_limits, options.aliases)
+        binder = ExpandBinder(
+            context.binding(),
+            context.company,
+            runtime.expand_limits,
+            runtime.settings.page_size,
+            by_record=runtime.links_by_record,
+        )
+        if entity_set.per_company:
+            related = binder.related(entity_set, items)
+        else:
+            contents = binder.contained(entity_set, items, ROWS)
     shape = _shape(entity_set, names, (*related, *contents), columns)
     records = record_writer(context.request.root, entity_set, context.records.form, shape)
     if related:
@@ -102,24 +117,6 @@ def view_of_page(context: Context, pipeline: Pipeline) -> tuple[RowWriter, "Expa
         names = bind_result_select(pipeline.columns, options.select)
     root, form = context.request.root, context.records.form
     return ResultWriter(root, context.entity_set, form, pipeline.columns, names), None
-
-
-def _expansions(context: Context) -> tuple[Sequence[RelatedExpansion], Sequence[Expansion]]:
-    """The expansions of navigation properties, and those of a company's entity sets."""
-    options, runtime = context.options, context.runtime
-    if options.expand is None:
-        return (), ()
-    binder = ExpandBinder(
-        context.binding(),
-        context.company,
-        runtime.expand_limits,
-        runtime.settings.page_size,
-        by_record=runtime.links_by_record,
-    )
-    items = parse_expand(options.expand, runtime.expand_limits, options.aliases)
-    if context.entity_set.per_company:
-        return binder.related(context.entity_set, items), ()
-    return (), binder.contained(context.entity_set, items, ROWS)
 
 
 class RelatedExpander(msgspec.Struct):

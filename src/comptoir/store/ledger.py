@@ -26,9 +26,6 @@ CREATE, UPDATE, DELETE = "create", "update", "delete"
 Identity = tuple[str, tuple[str, ...], KeyValues]
 """An entity set, the properties of its key or of a unique rule, and their values in one record."""
 
-Savepoint = tuple[int, str, int]
-"""The last number and time of a ledger, and how many changes it has."""
-
 Values = Mapping[str, Stored | None]
 """Values in stored form by their properties; None for those that are not stored."""
 
@@ -170,20 +167,15 @@ class Ledger:
             self._watermarks[self._company] = Watermark(self.number, self.at)
 
     @property
-    def is_changed(self) -> bool:
-        """Whether the transaction has changes."""
-        return bool(self._changes)
-
-    @property
     def last(self) -> Change | None:
         """The last change of the transaction, if it has any."""
         return Change(*self._changes[-1][1:-2]) if self._changes else None  # type: ignore[arg-type]
 
-    def savepoint(self) -> Savepoint:
-        """The current state, for `roll_back`."""
+    def savepoint(self) -> tuple[int, str, int]:
+        """The last number and time, and the number of changes, for `roll_back`."""
         return self.number, self.at, len(self._changes)
 
-    def roll_back(self, savepoint: Savepoint) -> None:
+    def roll_back(self, savepoint: tuple[int, str, int]) -> None:
         """Undo the changes of a unit of work."""
         self.number, self.at, changes = savepoint
         if len(self._changes) > changes:

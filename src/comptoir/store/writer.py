@@ -181,7 +181,7 @@ class Condition:
 
     def committed(self, ledger: Ledger) -> None:
         """Note a committed transaction."""
-        if not ledger.is_changed:
+        if ledger.last is None:
             return
         self.stored_at = time()
         until = datetime.fromisoformat(ledger.at).timestamp()
