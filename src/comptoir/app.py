@@ -100,8 +100,6 @@ def open_store(
         store: Store = PostgresStore(settings, model, note_outcome, is_checked=is_ready)
     else:
         store = SqliteStore(settings, model, writes_many=writes_many)
-    if settings.refuses_writes:
-        store.refuse_writes()
     return store
 
 

@@ -243,19 +243,16 @@ class ChangesWriter(CollectionWriter):
         super().__init__(rows, company)
         self._records = records
 
-    def removed(self, removed: Sequence[Removed]) -> bytes:
-        """Records that left the collection, in the form of OData 4.0 (section 10.3)."""
+    def removed(self, removed: Removed) -> bytes:
+        """A record that left the collection, in the form of OData 4.0 (section 10.3)."""
         records, company = self._records, self._company
-        context = context_url(records.root, records.entity_set, company) + "/$deletedEntity"
-        entries = [
-            {
-                "@odata.context": context,
-                "id": records.root.link(records.path(company, each.key)),
-                "reason": each.reason,
-            }
-            for each in removed
-        ]
-        return self._next_separator() + _encode(entries)[1:-1]
+        context = context_url(records.root, records.entity_set, company)
+        entry = {
+            "@odata.context": context + "/$deletedEntity",
+            "id": records.root.link(records.path(company, removed.key)),
+            "reason": removed.reason,
+        }
+        return self._next_separator() + _encode(entry)
 
 
 def _insert(tree: _Tree, path: Sequence[str], index: int) -> None:

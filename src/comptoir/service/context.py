@@ -1,9 +1,9 @@
 """The input of the verbs: the request with the target of its path, and the runtime."""
 
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import lru_cache, partial
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import msgspec
 
@@ -17,6 +17,7 @@ from comptoir.plan.expressions.operands import BindingContext
 from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
 from comptoir.plan.target import Readable, RecordAddress, RecordPath, Target, record_not_found
 from comptoir.request.expression.parser import ExpressionLimits
+from comptoir.request.fields import ExpandLimits
 from comptoir.request.headers import INTENT, TOKEN, Access, Format, Headers
 from comptoir.request.options import QueryOptions
 from comptoir.request.path import READ_METHODS
@@ -24,8 +25,6 @@ from comptoir.response.records import WHOLE, RecordShape, RecordWriter
 from comptoir.response.response import ODATA_VERSION, Header, Response, Root
 from comptoir.store.store import Reads, Slices, Store
 from comptoir.store.unit import drive
-
-T = TypeVar("T")
 
 
 class Request(msgspec.Struct):
@@ -75,6 +74,7 @@ class Runtime:
             depth=settings.expression_depth,
             in_list=settings.expression_list,
         )
+        self.write_rules = settings.behaviour.writes
         queries = settings.behaviour.queries
         self.links_by_record = queries.next_link == "last record"
         self.models: Mapping[str | None, Model] = {
@@ -82,30 +82,17 @@ class Runtime:
             for version in queries.dialects
         }
         """The model of requests by their `$schemaversion`."""
-        self._plain_contexts = {
+        self.expand_limits = ExpandLimits(
+            settings.expand_items, settings.expand_depth, queries.unsupported
+        )
+        self.plain_bindings = {
             version: {
                 each: BindingContext(self.models[version], each, self.limits, dialect=dialect)
                 for each in self.models[version].sets
             }
             for version, dialect in queries.dialects.items()
         }
-
-    def binding_context(self, context: "Context", computed: Computed = ()) -> BindingContext:
-        """The binding context of expressions over the records that a path names."""
-        entity_set, aliases = context.entity_set, context.options.aliases
-        readable = context.readable
-        plain = self._plain_contexts[context.options.schemaversion][entity_set]
-        if aliases or computed or readable is not None:
-            return BindingContext(
-                plain.model,
-                entity_set,
-                self.limits,
-                computed,
-                aliases,
-                readable=readable,
-                dialect=plain.dialect,
-            )
-        return plain
+        """The binding contexts without aliases, computed properties and roles."""
 
     def reads(self, method: str, access: Access, company: Company | None) -> Reads:
         """The store for the reads of a request with `access`: a replica if that allows one.
@@ -146,6 +133,7 @@ class Context(msgspec.Struct):
     `entity_set` is that of the target.
     """
 
+    runtime: Runtime
     request: Request
     target: Target
     entity_set: EntitySet
@@ -159,6 +147,14 @@ class Context(msgspec.Struct):
         """The sets whose records the principal's roles allow to read."""
         rights = self.request.principal.rights
         return None if rights is None else rights.readable
+
+    def binding(self, computed: Computed = ()) -> BindingContext:
+        """The binding context of expressions over the records that the path names."""
+        plain = self.runtime.plain_bindings[self.options.schemaversion][self.entity_set]
+        aliases, readable = self.options.aliases, self.readable
+        if not (aliases or computed) and readable is None:
+            return plain
+        return msgspec.structs.replace(plain, computed=computed, aliases=aliases, readable=readable)
 
     @property
     def address(self) -> RecordAddress:
@@ -209,7 +205,8 @@ class Context(msgspec.Struct):
         """
         address = self.address
         if computed or isinstance(address, RecordPath):
-            return await self._committed(RecordPath(self.target, self.company).lookup(computed))
+            path = RecordPath(self.target, self.company)
+            return await drive(path.lookup(computed), self.rows)
         company_id = self.company.id if self.company else ""
         plan = RecordPlan(self.entity_set, company_id, address)
         row = await self.reads.record(plan)
@@ -221,7 +218,7 @@ class Context(msgspec.Struct):
         """The key of the record that the path names; raises `Refusal` (404) if there is none."""
         address = self.address
         if isinstance(address, RecordPath):
-            return self.records.key(await self._committed(address.record()))
+            return self.records.key(await drive(address.record(), self.rows))
         return address
 
     async def within(self) -> Within | None:
@@ -229,11 +226,7 @@ class Context(msgspec.Struct):
 
         None if it leads to no records. Raises `Refusal` (404) as `row` does.
         """
-        return await self._committed(RecordPath(self.target, self.company).within())
-
-    async def _committed(self, lookup: Generator[PagePlan, list[Row], T]) -> T:
-        """Run a lookup on committed data."""
-        return await drive(lookup, self.rows)
+        return await drive(RecordPath(self.target, self.company).within(), self.rows)
 
     async def rows(self, plan: PagePlan) -> list[Row]:
         """The rows of a page, which do not count as read."""

@@ -1,13 +1,10 @@
 """The service documents and `$metadata`."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from comptoir.auth.origins import own_origins, token_url
 from comptoir.auth.tokens import Scope
 from comptoir.config import Settings
-from comptoir.edm.model import EntitySet
 from comptoir.errors import refusal_rows as rows
 from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadata_document
@@ -16,10 +13,9 @@ from comptoir.plan.expressions.calls import SUPPORTED
 from comptoir.plan.target import COMPANIES, may_read
 from comptoir.request.apply import TRANSFORMATIONS
 from comptoir.request.headers import preferred_media_type, speaks_401
+from comptoir.response.records import NONE
 from comptoir.response.response import Response
-from comptoir.service.context import FORMAT_OPTIONS, Context, Runtime, allow_options
-
-_NONE = "none"
+from comptoir.service.context import FORMAT_OPTIONS, Context, allow_options
 
 
 def capabilities(settings: Settings) -> Capabilities:
@@ -43,71 +39,50 @@ def capabilities(settings: Settings) -> Capabilities:
     )
 
 
-class Descriptions:
-    """The verbs that describe the service."""
+async def service_document(context: Context) -> Response:
+    """The entity sets at a service root (OData Protocol 4.01, 11.1.1; JSON Format 4.01, 5).
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._model = runtime.model
-        self._capabilities = capabilities(runtime.settings)
-        contained = self._model.per_company if self._capabilities.sets_at_root else ()
-        self._at_root = (self._model.companies, *contained)
-
-    async def service(self, context: Context) -> Response:
-        """The entity sets at a service root (OData Protocol 4.01, section 11.1.1).
-
-        Without those whose records the principal's roles do not allow to read.
-        """
-        allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
-        company_id, model = context.target.company_id, self._model
-        path = "" if company_id is None else f"/{COMPANIES}({company_id})"
-        sets = model.per_company if company_id is not None else self._at_root
-        listed = [each for each in sets if may_read(each, context.readable)]
-        body = service_document(context.request.root.address(path), listed, context.records.level)
-        return Response(200, context.headers(), body)
-
-    async def metadata(self, context: Context) -> Response:
-        """The model (OData Protocol 4.01, section 11.1.2), in XML unless JSON is preferred."""
-        allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
-        headers, option = context.request.headers, context.options.format
-        reads_401 = speaks_401(headers)
-        found = _supported(preferred_media_type(headers, MEDIA_TYPES, option), option, reads_401)
-        version = csdl_version(found, speaks_401=bool(reads_401))
-        body = metadata_document(
-            self._model,
-            self._capabilities,
-            found,
-            version,
-            under_company=context.target.company_id is not None,
-        )
-        content = [(b"content-type", found.encode()), (b"odata-version", version.encode())]
-        return Response(200, content, body)
-
-
-def _supported(found: str, option: str | None, reads_401: bool | None) -> str:
-    """The media type; XML instead of JSON for a client of OData 4.0, which has no CSDL JSON.
-
-    `reads_401` is the result of `speaks_401`. Raises `Refusal` (406) if `$format` requires JSON.
+    Without those whose records the principal's roles do not allow to read.
     """
-    if found != JSON or reads_401 is not False:
-        return found
-    if option is not None:
-        raise rows.JSON_METADATA("$format")
-    return XML
-
-
-def service_document(root: str, sets: Sequence[EntitySet], level: str) -> bytes:
-    """List the entity sets at the URL of a service root (OData JSON Format 4.01, section 5).
-
-    With the metadata level `none` the URLs are absolute: without a context URL, relative ones would
-    have no base.
-    """
-    listed = [
-        {
-            "name": each.name,
-            "kind": "EntitySet",
-            "url": f"{root}/{each.name}" if level == _NONE else each.name,
-        }
-        for each in sets
+    allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
+    company_id, model = context.target.company_id, context.runtime.model
+    path = "" if company_id is None else f"/{COMPANIES}({company_id})"
+    sets = model.per_company
+    if company_id is None:
+        at_root = context.runtime.settings.behaviour.routes.sets_at_root
+        sets = (model.companies, *(sets if at_root else ()))
+    listed = [each for each in sets if may_read(each, context.readable)]
+    root, level = context.request.root.address(path), context.records.level
+    # without a context URL, relative URLs would have no base
+    base = f"{root}/" if level == NONE else ""
+    value = [
+        {"name": each.name, "kind": "EntitySet", "url": f"{base}{each.name}"} for each in listed
     ]
-    context = {} if level == _NONE else {"@odata.context": f"{root}/$metadata"}
-    return msgspec.json.encode({**context, "value": listed})
+    control = {} if level == NONE else {"@odata.context": f"{root}/$metadata"}
+    return Response(200, context.headers(), msgspec.json.encode({**control, "value": value}))
+
+
+async def metadata(announced: Capabilities, context: Context) -> Response:
+    """The model (OData Protocol 4.01, section 11.1.2), in XML unless JSON is preferred.
+
+    Raises `Refusal` (406) if `$format` requires JSON of OData 4.0.
+    """
+    allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
+    headers, option = context.request.headers, context.options.format
+    reads_401 = speaks_401(headers)
+    found = preferred_media_type(headers, MEDIA_TYPES, option)
+    if found == JSON and reads_401 is False:
+        # OData 4.0 has no CSDL JSON
+        if option is not None:
+            raise rows.JSON_METADATA("$format")
+        found = XML
+    version = csdl_version(found, speaks_401=bool(reads_401))
+    body = metadata_document(
+        context.runtime.model,
+        announced,
+        found,
+        version,
+        under_company=context.target.company_id is not None,
+    )
+    content = [(b"content-type", found.encode()), (b"odata-version", version.encode())]
+    return Response(200, content, body)

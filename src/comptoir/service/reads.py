@@ -2,10 +2,10 @@
 
 import asyncio
 from codecs import BOM_UTF8
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
-from itertools import chain, groupby
+from itertools import chain
 from time import time_ns
 
 import msgspec
@@ -26,7 +26,7 @@ from comptoir.plan.pages import (
     encode_delta,
 )
 from comptoir.plan.read import Bounds, Computed, CountPlan, PagePlan, RecordPlan, Row, all_records
-from comptoir.plan.target import record_not_found
+from comptoir.plan.target import Resource, record_not_found
 from comptoir.request.headers import (
     NO_PREFERENCES,
     EntityTags,
@@ -47,11 +47,18 @@ from comptoir.service.context import (
     Context,
     Respond,
     Run,
-    Runtime,
+    Verb,
     allow_options,
     record_writer,
 )
-from comptoir.service.views import Expander, Views, blocks_of, pieces_of
+from comptoir.service.views import (
+    Expander,
+    computed_properties,
+    pieces_of,
+    regrouped,
+    view_of_page,
+    view_of_records,
+)
 from comptoir.store.ledger import DELETE, Change
 from comptoir.store.store import Slices
 
@@ -73,13 +80,13 @@ async def _begun_delta(context: Context, page: Page) -> Delta | None:
     return Delta(position, None, time_ns())
 
 
-async def _resumed_delta(context: Context, token: str, page: Page, seconds: float) -> Delta:
-    """The delta of a link of the last `seconds`; raises `Refusal` (400, 410) if it is not one."""
+async def _resumed_delta(context: Context, token: str, page: Page) -> Delta:
+    """The delta of a link; raises `Refusal` (400, 410) if it is not one, or too old."""
     if not context.entity_set.tracks_changes:
         raise refusal_rows.DELTA_TOKEN("$deltatoken")
     company = context.required_company()
-    oldest = time_ns() - int(seconds * 1e9)
-    delta = decode_delta(token, _query(page), company, oldest=oldest)
+    oldest = time_ns() - int(context.runtime.settings.delta_seconds * 1e9)
+    delta = decode_delta(token, ("delta", *page.query), company, oldest=oldest)
     position = await context.reads.position(company, at_least=delta.known)
     if delta.known > position:
         raise refusal_rows.DELTA_EXPIRED("$deltatoken")
@@ -88,7 +95,7 @@ async def _resumed_delta(context: Context, token: str, page: Page, seconds: floa
 
 def _delta_token(context: Context, page: Page, delta: Delta) -> str:
     """The token with which a client follows a delta."""
-    return encode_delta(_query(page), context.required_company(), delta)
+    return encode_delta(("delta", *page.query), context.required_company(), delta)
 
 
 async def _changes(context: Context, rows: RowWriter, page: Page, delta: Delta) -> Respond:
@@ -113,18 +120,16 @@ async def _changes(context: Context, rows: RowWriter, page: Page, delta: Delta) 
 async def _changed(
     context: Context, rows: RowWriter, page: Page, entries: Sequence[Row | Removed], rest: Delta
 ) -> Response:
-    writer = ChangesWriter(rows, context.company, context.records)
-    link = _delta_link(context, page, rest)
+    request, writer = context.request, ChangesWriter(rows, context.company, context.records)
+    query = continued(request.query, ("$deltatoken", _delta_token(context, page, rest)))
+    link = f"{request.root.address(request.path)}?{query}"
     is_last = rest.until is None
     tail = writer.tail(delta_link=link) if is_last else writer.tail(next_link=link)
-    body = [writer.head(None), *_written(writer, entries), tail]
-    return Response(200, context.headers(), b"".join(body))
-
-
-def _delta_link(context: Context, page: Page, delta: Delta) -> str:
-    request = context.request
-    query = continued(request.query, ("$deltatoken", _delta_token(context, page, delta)))
-    return f"{request.root.address(request.path)}?{query}"
+    written = [
+        writer.removed(each) if isinstance(each, Removed) else writer.slice((each,))
+        for each in entries
+    ]
+    return Response(200, context.headers(), b"".join([writer.head(None), *written, tail]))
 
 
 async def _entries(
@@ -160,149 +165,126 @@ async def _records(context: Context, plan: PagePlan, keys: Sequence[Stored]) -> 
     return {context.records.key(row): row for row in await context.rows(wanted)}
 
 
-def _query(page: Page) -> tuple[str, ...]:
-    return ("delta", *page.query)
+async def _list(context: Context) -> Run:
+    """A page of the records that the query options select."""
+    return await _page(context, await _bounds(context))
 
 
-def _written(writer: ChangesWriter, entries: Sequence[Row | Removed]) -> Iterator[bytes]:
-    for is_removed, group in groupby(entries, key=lambda each: isinstance(each, Removed)):
-        if is_removed:
-            yield writer.removed([each for each in group if isinstance(each, Removed)])
-        else:
-            yield writer.slice([each for each in group if not isinstance(each, Removed)])
+async def _references(context: Context) -> Run:
+    """A page of the addresses of the records that the query options select."""
+    allow_options(context.options, REFERENCE_OPTIONS, "references")
+    request, form = context.request, context.records.form
+    records = record_writer(request.root, context.entity_set, form, ADDRESS)
+    bounds = await _bounds(context)
+    return await _page(msgspec.structs.replace(context, records=records), bounds)
 
 
-class Collections:
-    """The verbs that read a collection."""
+async def _count(context: Context) -> Run:
+    """The number of records that match (OData Protocol 4.01, section 11.2.10).
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._views = Views(runtime)
-        queries = runtime.settings.behaviour.queries
-        self._tracks_changes = queries.tracks_changes
-        self._count_mark = BOM_UTF8 if queries.count_mark else b""
+    Options that sort, page and select records are checked, and do not affect the count.
+    """
+    options = context.options
+    allow_options(options, COUNT_OPTIONS, "a count")
+    bounds = await _bounds(context)
+    if options.apply is None:
+        view_of_records(context)
+    plan = bind_count(context.binding(), options, bounds)
+    if options.apply is not None:
+        view_of_page(context, plan.pipeline)
+    return partial(_read_count, context, plan)
 
-    async def list(self, context: Context) -> Run:
-        """A page of the records that the query options select."""
-        return await self.page(context, await self._bounds(context))
 
-    async def references(self, context: Context) -> Run:
-        """A page of the addresses of the records that the query options select."""
-        allow_options(context.options, REFERENCE_OPTIONS, "references")
-        request, form = context.request, context.records.form
-        records = record_writer(request.root, context.entity_set, form, ADDRESS)
-        bounds = await self._bounds(context)
-        return await self.page(msgspec.structs.replace(context, records=records), bounds)
+async def _read_count(context: Context, plan: CountPlan) -> Respond:
+    return partial(_counted, context, await context.reads.count(plan))
 
-    async def count(self, context: Context) -> Run:
-        """The number of records that match (OData Protocol 4.01, section 11.2.10).
 
-        Options that sort, page and select records are checked, and do not affect the count.
-        """
-        options = context.options
-        allow_options(options, COUNT_OPTIONS, "a count")
-        bounds = await self._bounds(context)
-        binding = self._runtime.binding_context(context)
-        if options.apply is None:
-            self._views.view(context)
-        plan = bind_count(binding, options, bounds)
-        if options.apply is not None:
-            self._views.page(context, plan.pipeline)
-        return partial(self._count, context, plan)
+async def _counted(context: Context, count: int) -> Response:
+    mark = BOM_UTF8 if context.runtime.settings.behaviour.queries.count_mark else b""
+    headers = [(b"content-type", b"text/plain;charset=utf-8"), ODATA_VERSION]
+    return Response(200, headers, b"%b%d" % (mark, count))
 
-    async def _count(self, context: Context, plan: CountPlan) -> Respond:
-        count = await context.reads.count(plan)
-        return partial(self._counted, count)
 
-    async def _counted(self, count: int) -> Response:
-        headers = [(b"content-type", b"text/plain;charset=utf-8"), ODATA_VERSION]
-        return Response(200, headers, b"%b%d" % (self._count_mark, count))
+async def _bounds(context: Context) -> Bounds:
+    if context.target.steps:
+        within = await context.within()
+        if within is None:
+            return Bounds(context.company, keys=())
+        return Bounds(context.company, within=within)
+    reached = context.request.principal.companies
+    if context.entity_set.per_company or reached is None:
+        return Bounds(context.company)
+    return Bounds(context.company, keys=tuple(sorted(reached)))
 
-    async def _bounds(self, context: Context) -> Bounds:
-        if context.target.steps:
-            within = await context.within()
-            if within is None:
-                return Bounds(context.company, keys=())
-            return Bounds(context.company, within=within)
-        reached = context.request.principal.companies
-        if context.entity_set.per_company or reached is None:
-            return Bounds(context.company)
-        return Bounds(context.company, keys=tuple(sorted(reached)))
 
-    async def page(self, context: Context, bounds: Bounds) -> Run:
-        """A page of the set's records within bounds, or of the result of `$apply` on them."""
-        request, settings, options = context.request, self._runtime.settings, context.options
-        allow_options(options, COLLECTION_OPTIONS, "a collection")
-        preferred = preferences(request.headers)
-        page_size = min(preferred.max_page_size or settings.page_size, settings.max_page_size)
-        if options.apply is not None and options.deltatoken is not None:
-            raise refusal_rows.NOT_APPLICABLE(
-                "$deltatoken", option="$deltatoken", resource="the result of $apply"
-            )
-        # most lists have none of these
-        is_whole = not (options.select or options.expand or options.compute or options.apply)
-        computed = () if is_whole else self._views.computed(context)
-        binding = self._runtime.binding_context(context, computed)
-        page = bind_page(
-            binding, options, bounds, page_size, by_record=self._runtime.links_by_record
+async def _page(context: Context, bounds: Bounds) -> Run:
+    """A page of the set's records within bounds, or of the result of `$apply` on them."""
+    runtime, options = context.runtime, context.options
+    settings = runtime.settings
+    allow_options(options, COLLECTION_OPTIONS, "a collection")
+    preferred = preferences(context.request.headers)
+    page_size = min(preferred.max_page_size or settings.page_size, settings.max_page_size)
+    if options.apply is not None and options.deltatoken is not None:
+        raise refusal_rows.NOT_APPLICABLE(
+            "$deltatoken", option="$deltatoken", resource="the result of $apply"
         )
-        if page.by_record and options.skiptoken is not None:
-            lookup = page.lookup()
-            page = page.after(lookup, await context.rows(lookup))
-        rows: RowWriter = context.records
-        expander = None
-        if not is_whole:
-            rows, expander = self._views.page(context, page.plan.pipeline)
-        return partial(self._read, context, page, rows, expander, preferred, page_size)
+    # most lists have none of these
+    is_whole = not (options.select or options.expand or options.compute or options.apply)
+    computed = () if is_whole else computed_properties(context)
+    binding = context.binding(computed)
+    page = bind_page(binding, options, bounds, page_size, by_record=runtime.links_by_record)
+    if page.by_record and options.skiptoken is not None:
+        lookup = page.lookup()
+        page = page.after(lookup, await context.rows(lookup))
+    rows: RowWriter = context.records
+    expander = None
+    if not is_whole:
+        rows, expander = view_of_page(context, page.plan.pipeline)
+    return partial(_read_page, context, page, rows, expander, preferred, page_size)
 
-    async def _read(
-        self,
-        context: Context,
-        page: Page,
-        rows: RowWriter,
-        expander: Expander | None,
-        preferred: Preferences,
-        page_size: int,
-    ) -> Respond:
-        request, options, delta = context.request, context.options, None
-        if options.deltatoken is not None:
-            delta = await _resumed_delta(
-                context, options.deltatoken, page, self._runtime.settings.delta_seconds
-            )
-            if options.skiptoken is None:
-                return await _changes(context, rows, page, delta)
-        elif preferred.track_changes and self._tracks_changes:
-            delta = await _begun_delta(context, page)
-        if delta is None and expander is None and isinstance(rows, RecordWriter):
-            page, rows = _narrowed(page, rows)
-        count = None
-        if page.count is not None:
-            count = page.found
-            if count is None:
-                count = await context.reads.count(page.count)
-                page = msgspec.structs.replace(page, found=count)
-        blocks = context.page(page.plan)
-        if expander is not None:
-            blocks = blocks_of(blocks, expander)
-        first: Sequence[Row] = await anext(blocks, [])
-        headers = context.headers()
-        if preferred is not NO_PREFERENCES:
-            applied = preferred.applied(page_size=page_size, track_changes=delta is not None)
-            if applied:
-                headers.append((b"preference-applied", applied))
-        writer = PageWriter(
-            rows,
-            context.company,
-            page,
-            request.root,
-            request.path,
-            request.query,
-            None if delta is None else delta.since,
-            "" if delta is None else _delta_token(context, page, delta),
-        )
-        head = writer.head(count, _inline(context, first))
-        second = await anext(blocks, None)
-        return partial(_PageBody(writer, expander, blocks).respond, headers, head, first, second)
+
+async def _read_page(
+    context: Context,
+    page: Page,
+    rows: RowWriter,
+    expander: Expander | None,
+    preferred: Preferences,
+    page_size: int,
+) -> Respond:
+    request, options, delta = context.request, context.options, None
+    if options.deltatoken is not None:
+        delta = await _resumed_delta(context, options.deltatoken, page)
+        if options.skiptoken is None:
+            return await _changes(context, rows, page, delta)
+    elif preferred.track_changes and context.runtime.settings.behaviour.queries.tracks_changes:
+        delta = await _begun_delta(context, page)
+    if delta is None and expander is None and isinstance(rows, RecordWriter):
+        page, rows = _narrowed(page, rows)
+    if page.count is not None and page.found is None:
+        page = msgspec.structs.replace(page, found=await context.reads.count(page.count))
+    blocks = context.page(page.plan)
+    if expander is not None:
+        blocks = regrouped(blocks, expander.block)
+    first: Sequence[Row] = await anext(blocks, [])
+    headers = context.headers()
+    if preferred is not NO_PREFERENCES:
+        applied = preferred.applied(page_size=page_size, track_changes=delta is not None)
+        if applied:
+            headers.append((b"preference-applied", applied))
+    writer = PageWriter(
+        rows,
+        context.company,
+        page,
+        request.root,
+        request.path,
+        request.query,
+        None if delta is None else delta.since,
+        "" if delta is None else _delta_token(context, page, delta),
+    )
+    count = None if page.count is None else page.found
+    head = writer.head(count, _inline(context, first))
+    second = await anext(blocks, None)
+    return partial(_PageBody(writer, expander, blocks).respond, headers, head, first, second)
 
 
 class _PageBody(msgspec.Struct):
@@ -342,12 +324,8 @@ class _PageBody(msgspec.Struct):
                     if self.expander is not None and self.expander.is_spent:
                         self.writer.end_page()
                         break
-                    if self.expander is None:
-                        yield self.writer.next_slice(rows)
-                    else:
-                        async with aclosing(pieces_of(self.writer, self.expander, rows)) as pieces:
-                            async for piece in pieces:
-                                yield piece
+                    for piece in await self._pieces(rows):
+                        yield piece
                     rows = await anext(self.blocks, None)
             except Refusal:
                 # the status has been sent: the page ends here, and its link leads to the error
@@ -381,65 +359,34 @@ def _inline(context: Context, rows: Sequence[Row]) -> Row | None:
     return None
 
 
-class RecordReads:
-    """The verbs that read a record."""
+async def _read_record(context: Context) -> Run:
+    """The record; 304 if the client has its current version."""
+    records, key = context.records, context.target.key
+    is_whole = context.options is NO_OPTIONS and records.fits_json
+    if is_whole and key is not None and not context.target.steps:
+        known = records.tags(context.request.headers, b"if-none-match")
+        return partial(_read_json, context, key, known)
+    allow_options(context.options, RECORD_OPTIONS, context.target.resource)
+    computed = computed_now(computed_properties(context))
+    records, expander = view_of_records(context, computed)
 
-    def __init__(self, runtime: Runtime, collections: Collections) -> None:
-        self._collections = collections
-        self._views = Views(runtime)
+    async def viewed(context: Context, row: Row) -> Response:
+        extras = () if expander is None else (await expander.extras([row]))[0]
+        return _response(context, row[0], records.record(context.company, row, extras))
 
-    async def read(self, context: Context) -> Run:
-        """The record; 304 if the client has its current version."""
-        if context.options is not NO_OPTIONS:
-            return self._viewed(context)
-        records, key = context.records, context.target.key
-        if records.fits_json and key is not None and not context.target.steps:
-            known = records.tags(context.request.headers, b"if-none-match")
-            return partial(_read_json, context, key, known)
-        return _read(context, _whole)
+    return partial(_read_row, context, viewed, computed)
 
-    def _viewed(self, context: Context) -> Run:
-        """The record with `$select`, `$compute` and `$expand`."""
-        allow_options(context.options, RECORD_OPTIONS, context.target.resource)
-        computed = computed_now(self._views.computed(context))
-        records, expander = self._views.view(context, computed)
 
-        async def viewed(context: Context, row: Row) -> Response:
-            extras = () if expander is None else (await expander.extras([row]))[0]
-            return _response(context, row[0], records.record(context.company, row, extras))
-
-        return _read(context, viewed, computed)
-
-    async def narrowed(self, context: Context) -> Run:
-        """The collection, narrowed to the record unless the key is all zeros (operation 9)."""
-        # some libraries that do not name the protocol use OData's form, a key with its name
-        if names_protocol(context.request.headers) or context.target.named:
-            return await self.read(context)
-        if context.target.key == NO_GUID:
-            return await self._collections.page(context, Bounds(context.company))
-        row = await context.row()
-        keys = () if row is None else (context.records.key(row),)
-        return await self._collections.page(context, Bounds(context.company, keys))
-
-    async def reference(self, context: Context) -> Run:
-        """The address of the record (OData JSON Format 4.01, section 14)."""
-        allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
-        return partial(_read_row, context, None, _reference)
-
-    async def property(self, context: Context) -> Run:
-        """One property of the record (OData JSON Format 4.01, section 11)."""
-        allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
-        return _read(context, _property)
-
-    async def value(self, context: Context) -> Run:
-        """The text of one property (OData Protocol 4.01, section 11.2.4.1)."""
-        allow_options(context.options, frozenset(), context.target.resource)
-        return _read(context, _value)
-
-    async def stream(self, context: Context) -> Run:
-        """The bytes of a stream; 204 if there are none (OData Protocol 4.01, section 11.2.4)."""
-        allow_options(context.options, frozenset(), context.target.resource)
-        return _read(context, _stream)
+async def read_narrowed(context: Context) -> Run:
+    """The collection, narrowed to the record unless the key is all zeros (operation 9)."""
+    # some libraries that do not name the protocol use OData's form, a key with its name
+    if names_protocol(context.request.headers) or context.target.named:
+        return await _read_record(context)
+    if context.target.key == NO_GUID:
+        return await _page(context, Bounds(context.company))
+    row = await context.row()
+    keys = () if row is None else (context.records.key(row),)
+    return await _page(context, Bounds(context.company, keys))
 
 
 _Write = Callable[[Context, Row], Awaitable[Response]]
@@ -463,15 +410,12 @@ async def _spliced(context: Context, json: bytes) -> Response:
     return _tagged(context, tag, body)
 
 
-def _read(context: Context, write: _Write, computed: Computed = ()) -> Run:
+async def _read_row(context: Context, write: _Write, computed: Computed = ()) -> Respond:
     """Read a record unless the client has it."""
-    known = context.records.tags(context.request.headers, b"if-none-match")
-    return partial(_read_row, context, known, write, computed)
-
-
-async def _read_row(
-    context: Context, known: EntityTags | None, write: _Write, computed: Computed = ()
-) -> Respond:
+    known = None
+    # a reference has no ETag
+    if write is not _reference:
+        known = context.records.tags(context.request.headers, b"if-none-match")
     row = await context.row(computed)
     if row is None:
         return _nothing
@@ -480,21 +424,20 @@ async def _read_row(
     return partial(write, context, row)
 
 
-async def _whole(context: Context, row: Row) -> Response:
-    return _response(context, row[0], context.records.record(context.company, row))
-
-
 async def _reference(context: Context, row: Row) -> Response:
+    """The address of the record (OData JSON Format 4.01, section 14)."""
     records = context.records
     return Response(200, context.headers(), records.reference(context.company, row))
 
 
 async def _property(context: Context, row: Row) -> Response:
+    """One property of the record (OData JSON Format 4.01, section 11)."""
     body = context.records.property(context.company, row, _declared(context))
     return _response(context, row[0], body)
 
 
 async def _value(context: Context, row: Row) -> Response:
+    """The text of one property (OData Protocol 4.01, section 11.2.4.1)."""
     declared = _declared(context)
     stored = row[context.entity_set.type.column_of[declared.name]]
     body = declared.type.to_text(stored).encode()
@@ -508,6 +451,7 @@ def _declared(context: Context) -> Property:
 
 
 async def _stream(context: Context, row: Row) -> Response:
+    """The bytes of a stream; 204 if there are none (OData Protocol 4.01, section 11.2.4)."""
     name, stream = context.stream()
     slices = stream.to_bytes(row[context.entity_set.type.column_of[name]])
     first, second = next(slices, b""), next(slices, b"")
@@ -556,3 +500,26 @@ def _tagged(
 def _is_covered(context: Context) -> bool:
     """Whether the ETag covers the response; it does not cover computed and related values."""
     return not context.request.query and context.entity_set.view is None
+
+
+def _part(write: _Write, options: frozenset[str] = frozenset()) -> Verb:
+    """The verb that reads a part of a record."""
+
+    async def bind(context: Context) -> Run:
+        allow_options(context.options, options, context.target.resource)
+        return partial(_read_row, context, write)
+
+    return bind
+
+
+READS: Mapping[Resource, Verb] = {
+    Resource.COLLECTION: _list,
+    Resource.COUNT: _count,
+    Resource.REFERENCES: _references,
+    Resource.RECORD: _read_record,
+    Resource.REFERENCE: _part(_reference, FORMAT_OPTIONS),
+    Resource.PROPERTY: _part(_property, FORMAT_OPTIONS),
+    Resource.VALUE: _part(_value),
+    Resource.STREAM: _part(_stream),
+}
+"""The verbs that read records, or a part of one."""

@@ -1,6 +1,6 @@
 """The dispatch of requests to the verbs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise
 from time import perf_counter
@@ -33,9 +33,9 @@ from comptoir.service.context import (
     record_writer,
     without_store,
 )
-from comptoir.service.descriptions import Descriptions
-from comptoir.service.reads import Collections, RecordReads
-from comptoir.service.writes import AtomicGroup, RecordWrites
+from comptoir.service.descriptions import capabilities, metadata, service_document
+from comptoir.service.reads import READS, read_narrowed
+from comptoir.service.writes import AtomicGroup, plan_write, write_record
 from comptoir.store.store import Renewed, Store
 
 STAGES = ("parse", "bind", "store", "response")
@@ -49,6 +49,14 @@ _WITHOUT_METADATA_LEVEL = frozenset(
 
 _OF_RECORDS = frozenset({Resource.COLLECTION, Resource.RECORD})
 """The resources that clients only read in a set that is not theirs to write."""
+
+_WRITTEN: Mapping[Resource, Sequence[str]] = {
+    Resource.COLLECTION: ("POST",),
+    Resource.RECORD: ("PATCH", "PUT", "DELETE"),
+    Resource.STREAM: ("PATCH",),
+    Resource.ACTION: ("POST",),
+}
+"""The methods that write."""
 
 _WITHOUT_SCOPE = frozenset({Resource.SERVICE, Resource.METADATA})
 """The descriptions of the service, which every valid token may read."""
@@ -65,34 +73,19 @@ class Service:
     ) -> None:
         self._runtime = Runtime(model, store, settings, renamed)
         queries = settings.behaviour.queries
-        options = OptionParser(queries.versions, queries.unsupported)
-        self._parse = partial(parse, options, self._runtime.limits)
+        self.options = OptionParser(queries.versions, queries.unsupported)
+        self._parse = partial(parse, self.options, self._runtime.limits)
         self._mounted: list[Mounted] = []
-        collections = Collections(self._runtime)
-        records = RecordReads(self._runtime, collections)
-        self._writes = RecordWrites(self._runtime)
-        self._format_of = spaced_format if settings.behaviour.envelope.spaced else response_format
-        self._upserts = settings.behaviour.writes.if_none_match
-        descriptions = Descriptions(self._runtime)
+        self.format_of = spaced_format if settings.behaviour.envelope.spaced else response_format
+        describe = partial(metadata, capabilities(settings))
         self._verbs: dict[Resource, dict[str, Verb]] = {
-            Resource.SERVICE: {"GET": without_store(descriptions.service)},
-            Resource.METADATA: {"GET": without_store(descriptions.metadata)},
-            Resource.COLLECTION: {"GET": collections.list, "POST": self._writes.write},
-            Resource.COUNT: {"GET": collections.count},
-            Resource.REFERENCES: {"GET": collections.references},
-            Resource.RECORD: {
-                "GET": records.read,
-                "PATCH": self._writes.write,
-                "PUT": self._writes.write,
-                "DELETE": self._writes.write,
-            },
-            Resource.REFERENCE: {"GET": records.reference},
-            Resource.PROPERTY: {"GET": records.property},
-            Resource.VALUE: {"GET": records.value},
-            Resource.STREAM: {"GET": records.stream, "PATCH": self._writes.write},
-            Resource.ACTION: {"POST": self._writes.write},
+            Resource.SERVICE: {"GET": without_store(service_document)},
+            Resource.METADATA: {"GET": without_store(describe)},
+            **{resource: {"GET": verb} for resource, verb in READS.items()},
         }
-        self._narrowed = records.narrowed
+        for resource, methods in _WRITTEN.items():
+            verbs = dict.fromkeys(methods, write_record)
+            self._verbs[resource] = {**self._verbs.get(resource, {}), **verbs}
         self._cached_verbs = cache(self._verbs_of)
         self._shows_times = settings.server_timing == "on"
 
@@ -133,12 +126,12 @@ class Service:
 
     def atomic(self) -> AtomicGroup:
         """An empty group of writes that succeed or fail together."""
-        return AtomicGroup(self._runtime.store, self._writes, self._planned)
+        return AtomicGroup(self._runtime.store, self._planned)
 
     async def _planned(self, request: Request) -> tuple[Context, WritePlan]:
         parsed = self._parse(request.path, request.query)
         context, _ = await self._bind(parsed, request)
-        return context, await self._writes.plan(context)
+        return context, await plan_write(context)
 
     async def _bind(self, parsed: Parsed, request: Request) -> tuple[Context, Verb]:
         """Bind a path to the model; all checks that no verb repeats, after those of its syntax.
@@ -170,7 +163,7 @@ class Service:
             target = resolve(model, segments, company_id, at_root=at_root)
         form = DEFAULT
         if target.resource not in _WITHOUT_METADATA_LEVEL:
-            form = self._format_of(request.headers, options.format)
+            form = self.format_of(request.headers, options.format)
         entity_set = target.entity_set
         writer = record_writer(request.root, entity_set, form)
         if not entity_set.per_company and not target.steps:
@@ -184,11 +177,15 @@ class Service:
             if scope not in principal.scopes:
                 require(principal, scope)
             if principal.rights is not None:
-                right = right_for(request.method, request.headers, upserts=self._upserts)
+                right = right_for(
+                    request.method, request.headers, upserts=self._runtime.write_rules.if_none_match
+                )
                 if target.action is not None:
                     right = Right.MODIFY
                 authorize_target(target, right, principal.rights)
-        return Context(request, target, entity_set, company, options, writer, reads), verb
+        return Context(
+            self._runtime, request, target, entity_set, company, options, writer, reads
+        ), verb
 
     async def company(self, request: Request, company_id: str, *, may_lag: bool = False) -> Company:
         """The company of a request, looked up as by `Store.company`.
@@ -212,7 +209,7 @@ class Service:
         """The verbs of a resource by their methods."""
         verbs = self._verbs[resource]
         if resource is Resource.RECORD and entity_set.key_narrows:
-            verbs = {"GET": self._narrowed}
+            verbs = {"GET": read_narrowed}
         # records are created in their own set, or where they are contained
         elif (entity_set.read_only and resource in _OF_RECORDS) or (
             is_related and resource is Resource.COLLECTION
@@ -228,13 +225,11 @@ class Service:
         )
         verb = verbs.get(method)
         if verb is None:
-            resource_name, allowed = _name(target), ", ".join(verbs)
-            if target.resource is Resource.COLLECTION:
-                raise rows.METHOD_ON_SET(
-                    method=method, resource=resource_name, allowed=allowed, set=target.segment
-                )
             row = rows.MERGE if method == "MERGE" else rows.METHOD
-            raise row(method=method, resource=resource_name, allowed=allowed)
+            if target.resource is Resource.COLLECTION:
+                row = rows.METHOD_ON_SET
+            name, allowed = _name(target), ", ".join(verbs)
+            raise row(method=method, resource=name, allowed=allowed, set=target.segment)
         return verb
 
 
@@ -248,12 +243,11 @@ def _server_timing(times: Sequence[float]) -> bytes:
 
 def _placed(refusal: Refusal, request: Request) -> Refusal:
     """The refusal of a path, with the group that the request's service root has for it."""
-    if refusal.group != "UNKNOWN_SEGMENT":
-        return refusal
-    url = request.root.address(request.path)
-    if request.query:
-        url = f"{url}?{request.query}"
-    return refusal.grouped(request.root.unknown, url=url)
+    if refusal.group == "UNKNOWN_SEGMENT":
+        query = f"?{request.query}" if request.query else ""
+        url = f"{request.root.address(request.path)}{query}"
+        refusal.grouped(request.root.unknown, url=url)
+    return refusal
 
 
 def _name(target: Target) -> str:

@@ -20,7 +20,7 @@ from comptoir.plan.fields import (
     bind_select,
 )
 from comptoir.plan.read import Bounds, Column, Computed, CountPlan, Pipeline, RelatedPlan, Row
-from comptoir.request.fields import ExpandLimits, parse_expand
+from comptoir.request.fields import parse_expand
 from comptoir.request.options import query_string
 from comptoir.response.collections import PageWriter, ResultWriter, RowWriter
 from comptoir.response.records import (
@@ -32,8 +32,8 @@ from comptoir.response.records import (
     RecordWriter,
 )
 from comptoir.response.response import Pieces
-from comptoir.service.context import Context, Runtime, record_writer
-from comptoir.store.store import Reads, Slices
+from comptoir.service.context import Context, record_writer
+from comptoir.store.store import Slices
 
 BLOCK = 100
 """The number of records that are expanded at once."""
@@ -48,96 +48,75 @@ PIECE = 25
 """Expanded records that are encoded before the task yields to the event loop."""
 
 
-class Views:
-    """Binds the options that choose the fields of records."""
+def computed_properties(context: Context) -> Computed:
+    """The properties that `$compute` adds to records, unless it adds them to a result.
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        settings = runtime.settings
-        self._page_size = settings.page_size
-        self._limits = ExpandLimits(
-            settings.expand_items, settings.expand_depth, settings.behaviour.queries.unsupported
+    Raises `Refusal` as `bind_compute` does.
+    """
+    options = context.options
+    if options.compute is None or options.apply is not None:
+        return ()
+    return bind_compute(context.binding(), options.compute)
+
+
+def view_of_records(
+    context: Context, columns: Sequence[Column] = ()
+) -> tuple[RecordWriter, "Expander | None"]:
+    """The writer of records whose rows end in these columns, and the expander within them.
+
+    Raises `Refusal` for `$select` and `$expand` that do not fit the entity type.
+    """
+    options, entity_set = context.options, context.entity_set
+    if options.select is None and options.expand is None and not columns:
+        return context.records, None
+    names: frozenset[str] | None = None
+    if options.select is not None:
+        binding = context.binding()
+        names = bind_select(
+            entity_set.type,
+            options.select,
+            [each.name for each in columns],
+            binding.model.contained(entity_set),
+            any_case=binding.dialect.any_case_names,
         )
-
-    def computed(self, context: Context) -> Computed:
-        """The properties that `$compute` adds to records, unless it adds them to a result.
-
-        Raises `Refusal` as `bind_compute` does.
-        """
-        options = context.options
-        if options.compute is None or options.apply is not None:
-            return ()
-        binding = self._runtime.binding_context(context)
-        return bind_compute(binding, options.compute)
-
-    def view(
-        self, context: Context, columns: Sequence[Column] = ()
-    ) -> tuple[RecordWriter, "Expander | None"]:
-        """The writer of records whose rows end in these columns, and the expander within them.
-
-        Raises `Refusal` for `$select` and `$expand` that do not fit the entity type.
-        """
-        options = context.options
-        entity_set, form = context.entity_set, context.records.form
-        if options.select is None and options.expand is None and not columns:
-            return context.records, None
-        names = None
-        if options.select is not None:
-            known = [each.name for each in columns]
-            binding = self._runtime.binding_context(context)
-            contained = binding.model.contained(entity_set)
-            names = bind_select(
-                entity_set.type,
-                options.select,
-                known,
-                contained,
-                any_case=binding.dialect.any_case_names,
-            )
-        related, contents = self._expansions(context)
-        shape = _shape(entity_set, names, (*related, *contents), columns)
-        records = record_writer(context.request.root, entity_set, form, shape)
-        if related:
-            return records, RelatedExpander(self._page_size, context, records, related)
-        if contents:
-            return records, CompanyExpander(self._runtime, context, records, contents)
-        return records, None
-
-    def page(self, context: Context, pipeline: Pipeline) -> tuple[RowWriter, "Expander | None"]:
-        """The writer of the rows of a pipeline, and the expander of their related records.
-
-        Raises `Refusal` for `$select` and `$expand` that do not fit the rows.
-        """
-        if not pipeline.is_aggregated:
-            return self.view(context, pipeline.columns)
-        options = context.options
-        if options.expand is not None:
-            raise refusal_rows.EXPAND_AGGREGATED("$expand")
-        names = None
-        if options.select is not None:
-            names = bind_result_select(pipeline.columns, options.select)
-        form = context.records.form
-        root = context.request.root
-        return ResultWriter(root, context.entity_set, form, pipeline.columns, names), None
-
-    def _expansions(
-        self, context: Context
-    ) -> tuple[Sequence[RelatedExpansion], Sequence[Expansion]]:
-        """The expansions of navigation properties, and those of a company's entity sets."""
-        options = context.options
-        if options.expand is None:
-            return (), ()
-        runtime = self._runtime
+    related: Sequence[RelatedExpansion] = ()
+    contents: Sequence[Expansion] = ()
+    if options.expand is not None:
+        runtime = context.runtime
+        items = parse_expand(options.expand, runtime.expand_limits, options.aliases)
         binder = ExpandBinder(
-            runtime.binding_context(context),
+            context.binding(),
             context.company,
-            self._limits,
-            self._page_size,
+            runtime.expand_limits,
+            runtime.settings.page_size,
             by_record=runtime.links_by_record,
         )
-        items = parse_expand(options.expand, self._limits, options.aliases)
-        if context.entity_set.per_company:
-            return binder.related(context.entity_set, items), ()
-        return (), binder.contained(context.entity_set, items, ROWS)
+        if entity_set.per_company:
+            related = binder.related(entity_set, items)
+        else:
+            contents = binder.contained(entity_set, items, ROWS)
+    shape = _shape(entity_set, names, (*related, *contents), columns)
+    records = record_writer(context.request.root, entity_set, context.records.form, shape)
+    if related:
+        return records, RelatedExpander(context, records, related)
+    return records, CompanyExpander(context, records, contents) if contents else None
+
+
+def view_of_page(context: Context, pipeline: Pipeline) -> tuple[RowWriter, "Expander | None"]:
+    """The writer of the rows of a pipeline, and the expander of their related records.
+
+    Raises `Refusal` for `$select` and `$expand` that do not fit the rows.
+    """
+    if not pipeline.is_aggregated:
+        return view_of_records(context, pipeline.columns)
+    options = context.options
+    if options.expand is not None:
+        raise refusal_rows.EXPAND_AGGREGATED("$expand")
+    names = None
+    if options.select is not None:
+        names = bind_result_select(pipeline.columns, options.select)
+    root, form = context.request.root, context.records.form
+    return ResultWriter(root, context.entity_set, form, pipeline.columns, names), None
 
 
 class RelatedExpander(msgspec.Struct):
@@ -148,80 +127,59 @@ class RelatedExpander(msgspec.Struct):
     is_spent = False
     """Whether the page ends early, because it has read enough related records."""
 
-    page_size: int
     context: Context
     records: RecordWriter
     expansions: Sequence[RelatedExpansion]
 
-    async def extras(self, rows: Sequence[Row]) -> list[Extras]:
+    async def extras(self, rows: Sequence[Row]) -> Sequence[Extras]:
         """The fields of the related records of each record."""
-        return await self._extras(self.records, self.expansions, rows)
-
-    async def _extras(
-        self, records: RecordWriter, expansions: Sequence[RelatedExpansion], rows: Sequence[Row]
-    ) -> list[Extras]:
-        fields = [
-            await self._fields(records, each, nested, rows)
-            for each, nested in zip(expansions, records.shape.nested, strict=True)
-        ]
-        return [[value for field in fields for value in field[at]] for at in range(len(rows))]
-
-    async def _fields(
-        self,
-        records: RecordWriter,
-        expansion: RelatedExpansion,
-        nested: Nested,
-        rows: Sequence[Row],
-    ) -> list[Extras]:
-        """The fields that one expansion adds to each record."""
-        own = records.entity_set.type.column_of[expansion.navigation.on[0]]
-        # an empty value relates no records
-        values = tuple(sorted({row[own] for row in rows} - {""}, key=str))
-        counts: Mapping[Stored, int] = {}
-        if values and (nested.counted or nested.result == "count"):
-            plan = RelatedPlan(expansion.navigation, expansion.page.plan, values, 0)
-            counts = await self.context.reads.related_counts(plan)
-        related: Mapping[Stored, _Related] = {}
-        if values and nested.result != "count":
-            related = await self._related(records, expansion, nested, values)
-        fields: list[Extras] = []
-        for row in rows:
-            extra: list[Extra] = []
-            if nested.counted or nested.result == "count":
-                extra.append(records.count(counts.get(row[own], 0)))
-            if nested.result != "count":
+        records, extras = self.records, [list[Extra]() for _ in rows]
+        for expansion, nested in zip(self.expansions, records.shape.nested, strict=True):
+            own = records.entity_set.type.column_of[expansion.navigation.on[0]]
+            # an empty value relates no records
+            values = tuple(sorted({row[own] for row in rows} - {""}, key=str))
+            shows_records = nested.result != "count"
+            shows_count = nested.counted or not shows_records
+            counts: Mapping[Stored, int] = {}
+            if values and shows_count:
+                plan = RelatedPlan(expansion.navigation, expansion.page.plan, values, 0)
+                counts = await self.context.reads.related_counts(plan)
+            related: Mapping[Stored, _Related] = {}
+            if values and shows_records:
+                related = await self._related(expansion, nested, values)
+            for row, extra in zip(rows, extras, strict=True):
+                if shows_count:
+                    extra.append(records.count(counts.get(row[own], 0)))
                 found = related.get(row[own], _NOTHING)
-                if nested.collection:
-                    extra.append(self._link(records, expansion, row, found))
-                    extra.append(found.records)
-                else:
+                if shows_records and nested.collection:
+                    extra.extend((self._link(expansion, row, found), found.records))
+                elif shows_records:
                     extra.append(found.records[0] if found.records else None)
-            fields.append(extra)
-        return fields
+        return extras
 
     async def _related(
-        self,
-        records: RecordWriter,
-        expansion: RelatedExpansion,
-        nested: Nested,
-        values: tuple[Stored, ...],
+        self, expansion: RelatedExpansion, nested: Nested, values: tuple[Stored, ...]
     ) -> Mapping[Stored, "_Related"]:
         """The related records of each value, ready to be encoded."""
-        most = max(1, min(ROWS // len(values), self.page_size))
+        context, navigation = self.context, expansion.navigation
+        most = max(1, min(ROWS // len(values), context.runtime.settings.page_size))
         top = expansion.options.top if nested.collection else 1
         wanted = most if top is None else min(top, most)
         is_last = top is not None and top <= most
-        plan = RelatedPlan(
-            expansion.navigation, expansion.page.plan, values, wanted if is_last else wanted + 1
+        limit = wanted if is_last else wanted + 1
+        rows = await context.reads.related(
+            RelatedPlan(navigation, expansion.page.plan, values, limit)
         )
-        rows = await self.context.reads.related(plan)
-        joined = nested.entity_set.type.column_of[expansion.navigation.on[1]]
+        joined = nested.entity_set.type.column_of[navigation.on[1]]
         groups = {value: list(group) for value, group in groupby(rows, key=itemgetter(joined))}
         shown = [row for group in groups.values() for row in group[:wanted]]
-        self.context.spend(len(shown))
-        writer = record_writer(records.root, nested.entity_set, records.form, nested.shape)
-        extras = await self._extras(writer, expansion.inner, shown) if expansion.inner else ()
-        structs = iter(writer.structs(self.context.company, shown, extras))
+        context.spend(len(shown))
+        form = self.records.form
+        records = record_writer(self.records.root, nested.entity_set, form, nested.shape)
+        extras: Sequence[Extras] = ()
+        if expansion.inner:
+            extras = await RelatedExpander(context, records, expansion.inner).extras(shown)
+        structs = iter(records.structs(context.company, shown, extras))
         return {
             value: _Related(
                 list(islice(structs, min(len(group), wanted))),
@@ -231,12 +189,12 @@ class RelatedExpander(msgspec.Struct):
         }
 
     def _link(
-        self, records: RecordWriter, expansion: RelatedExpansion, row: Row, found: "_Related"
+        self, expansion: RelatedExpansion, row: Row, found: "_Related"
     ) -> str | msgspec.UnsetType:
         """The link to the related records that the response does not have."""
         if found.last is None:
             return msgspec.UNSET
-        own, other = expansion.navigation.on
+        records, (own, other) = self.records, expansion.navigation.on
         value = row[records.entity_set.type.column_of[own]]
         within = ((other, value), *expansion.navigation.only.items())
         path = records.path(self.context.company, records.key(row))
@@ -265,7 +223,6 @@ class CompanyExpander(msgspec.Struct):
 
     block = 1
 
-    runtime: Runtime
     context: Context
     records: RecordWriter
     expansions: Sequence[Expansion]
@@ -284,7 +241,11 @@ class CompanyExpander(msgspec.Struct):
     async def _fields(self, row: Row) -> Extras:
         incarnation, _, _ = str(row[0]).partition(".")
         company = Company(str(self.records.key(row)), incarnation)
-        context = msgspec.structs.replace(self.context, company=company, reads=self._reads(company))
+        request, reads = self.context.request, self.context.reads
+        if request.access is not None and request.access.seen is None:
+            # a replica serves only reads that may lag to any extent
+            reads = self.context.runtime.reads(request.method, request.access, company)
+        context = msgspec.structs.replace(self.context, company=company, reads=reads)
         fields: list[Extra] = []
         room, left = BYTES, len(self.expansions)
         for each, nested in zip(self.expansions, self.records.shape.nested, strict=True):
@@ -302,13 +263,6 @@ class CompanyExpander(msgspec.Struct):
             left -= 1
         return fields
 
-    def _reads(self, company: Company) -> Reads:
-        """The reads of a company's records: by a replica only if it may lag to any extent."""
-        request = self.context.request
-        if request.access is None or request.access.seen is not None:
-            return self.context.reads
-        return self.runtime.reads(request.method, request.access, company)
-
     async def _list(
         self, context: Context, expansion: Expansion, nested: Nested, room: int
     ) -> tuple[str | None, bytes]:
@@ -317,13 +271,13 @@ class CompanyExpander(msgspec.Struct):
         records = record_writer(root, nested.entity_set, self.records.form, nested.shape)
         expander = None
         if expansion.inner:
-            expander = RelatedExpander(
-                self.runtime.settings.page_size, context, records, expansion.inner
-            )
+            expander = RelatedExpander(context, records, expansion.inner)
         path = f"/companies({context.required_company().id})/{expansion.segments}"
         query = query_string(expansion.options)
         writer = PageWriter(records, context.company, page, root, path, query)
-        blocks = blocks_of(context.page(page.plan), expander)
+        blocks = context.page(page.plan)
+        if expander is not None:
+            blocks = regrouped(blocks, expander.block)
         written: list[bytes] = []
         size = 0
         async with aclosing(blocks):
@@ -341,12 +295,8 @@ class CompanyExpander(msgspec.Struct):
 Expander = RelatedExpander | CompanyExpander
 
 
-def blocks_of(slices: Slices, expander: Expander | None) -> Slices:
-    """The same rows in blocks that the expander expands at once."""
-    return slices if expander is None else _regrouped(slices, expander.block)
-
-
-async def _regrouped(slices: Slices, size: int) -> Slices:
+async def regrouped(slices: Slices, size: int) -> Slices:
+    """The same rows in slices of a size."""
     block: list[Row] = []
     async with aclosing(slices):
         async for rows in slices:

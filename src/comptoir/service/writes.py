@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from functools import partial
@@ -38,18 +39,11 @@ from comptoir.request.payload import (
     tag_within,
 )
 from comptoir.response.response import ODATA_VERSION, Header, Response
-from comptoir.service.context import (
-    RECORD_OPTIONS,
-    Context,
-    Request,
-    Respond,
-    Run,
-    Runtime,
-    allow_options,
-)
-from comptoir.service.views import Views
+from comptoir.service.context import RECORD_OPTIONS, Context, Request, Respond, Run, allow_options
+from comptoir.service.views import view_of_records
 from comptoir.store.store import Store
-from comptoir.store.writes import GroupRefusal, Written
+from comptoir.store.unit import Written
+from comptoir.store.writes import GroupRefusal
 
 _NAMES = {"POST": "a create", "PATCH": "an update", "PUT": "an update", "DELETE": "a delete"}
 
@@ -66,302 +60,292 @@ _TOKEN = TOKEN.lower().encode()
 _ACCEPTED: Header = (RESULT.lower().encode(), b"accepted")
 
 
-class RecordWrites:
-    """The verbs that write a record: they plan a write, and respond with its result."""
+async def write_record(context: Context) -> Run:
+    """Create, update, replace or delete a record, depending on the method."""
+    return partial(_run, context, await plan_write(context))
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._models = runtime.models
-        self._store = runtime.store
-        self._views = Views(runtime)
-        rules = runtime.settings.behaviour.writes
-        self._requires_tag = {method: rule == "required" for method, rule in rules.tags.items()}
-        self._obeys_return = rules.short_by == "return=minimal"
-        self._obeys_none_match = rules.if_none_match
-        self._obeys_body_tag = rules.body_tag
-        self._put_replaces = rules.put_replaces
-        self._creates_related = rules.related
-        self._tags_created = rules.tag_of_created
-        self._binder = partial(plans.BodyBinder, computed=rules.computed)
-        self._has_streams = any(each.type.streams for each in runtime.model.sets)
-        self._window = timedelta(seconds=runtime.settings.repeatability_seconds)
-        self._planners: Mapping[str, Callable[[Context], Awaitable[plans.WritePlan]]] = {
-            "POST": self._create,
-            "PATCH": self._change,
-            "PUT": self._change,
-            "DELETE": self._delete,
-        }
 
-    async def write(self, context: Context) -> Run:
-        """Create, update, replace or delete a record, depending on the method."""
-        return partial(self._run, context, await self.plan(context))
+async def _run(context: Context, plan: plans.WritePlan) -> Respond:
+    return partial(_respond, context, plan, await context.runtime.store.write(plan))
 
-    async def _run(self, context: Context, plan: plans.WritePlan) -> Respond:
-        return partial(self.response, context, plan, await self._store.write(plan))
 
-    async def plan(self, context: Context) -> plans.WritePlan:
-        """Plan the write of a request; raises `Refusal` for errors that need no record to detect.
+async def plan_write(context: Context) -> plans.WritePlan:
+    """Plan the write of a request; raises `Refusal` for errors that need no record to detect.
 
-        `$select` applies to the record in the response (OData Protocol 4.01, section 11.4).
-        """
-        options, method = context.options, context.request.method
-        if context.target.action is not None:
-            allow_options(options, frozenset(), Resource.ACTION)
-            return await self._act(context, context.target.action)
-        if self._has_streams and context.target.resource is Resource.STREAM:
-            allow_options(options, frozenset(), "an update of a stream")
-            return await self._replace_stream(context)
-        if options is not NO_OPTIONS:
-            allowed = frozenset[str]() if method == "DELETE" else RECORD_OPTIONS
-            if options.expand is not None and allowed:
-                raise rows.EXPAND_WRITTEN("$expand", action=_NAMES[method])
-            allow_options(options, allowed, _NAMES[method])
-            context.records, _ = self._views.view(context)
-        return await self._planners[method](context)
+    `$select` applies to the record in the response (OData Protocol 4.01, section 11.4).
+    """
+    options, method = context.options, context.request.method
+    if context.target.action is not None:
+        allow_options(options, frozenset(), Resource.ACTION)
+        return await _act(context, context.target.action)
+    if context.target.resource is Resource.STREAM:
+        allow_options(options, frozenset(), "an update of a stream")
+        return await _replace_stream(context)
+    if options is not NO_OPTIONS:
+        allowed = frozenset[str]() if method == "DELETE" else RECORD_OPTIONS
+        if options.expand is not None and allowed:
+            raise rows.EXPAND_WRITTEN("$expand", action=_NAMES[method])
+        allow_options(options, allowed, _NAMES[method])
+        context.records, _ = view_of_records(context)
+    return await _PLANNERS[method](context)
 
-    async def response(self, context: Context, plan: plans.WritePlan, written: Written) -> Response:
-        """The response to a write: the record, or if the client prefers its address and ETag.
 
-        If the path does not name the record by its key, the write may have changed what the path
-        names, so the response has the record's address too. It always has a consistency token. A
-        principal whose roles do not allow to read the record gets only the address of a new one.
-        """
-        token = (_TOKEN, opaque_tag(written.company, written.number).encode())
-        extra = [token] if plan.repeat is None else [token, _ACCEPTED]
-        if isinstance(plan, plans.DeletePlan):
-            return Response(204, [ODATA_VERSION, *extra])
-        records, company, row = context.records, written.company, written.row
-        creates = isinstance(plan, plans.CreatePlan)
-        if self._tags_created or not creates:
-            extra.insert(0, context.etag(company, row[0]))
-        if context.target.resource in _WITHOUT_CONTENT:
-            return Response(204, [ODATA_VERSION, *extra])
-        if not may_read(context.entity_set, context.readable):
-            headers = [ODATA_VERSION, *extra]
-            if not creates:
-                return Response(204, headers)
-            path = records.path(company, records.key(row))
-            link = records.root.link(path).encode()
-            headers += [(b"location", link), (b"odata-entityid", link)]
-            return Response(204, headers, path=path)
-        sent = preferences(context.request.headers)
-        minimal = sent.returns == MINIMAL if self._obeys_return else sent.no_content
-        headers = [ODATA_VERSION] if minimal else context.headers()
-        headers += extra
-        if self._obeys_return and sent.returns is not None:
-            headers.append((b"preference-applied", sent.applied(returns=True)))
-        path = ""
-        if creates or minimal or plan.key is None:
-            path = records.path(company, records.key(row))
-            link = records.root.link(path).encode()
-            if creates:
-                headers.append((b"location", link))
-            if minimal or plan.key is None:
-                headers.append((b"odata-entityid", link))
-        if minimal:
-            return Response(204, headers, path=path)
-        if written.json is not None and records.fits_json:
-            _, body = records.spliced(company, written.json)
-        else:
-            body = records.record(company, row)
-        return Response(201 if creates else 200, headers, body, path=path)
+async def _respond(context: Context, plan: plans.WritePlan, written: Written) -> Response:
+    """The response to a write: the record, or if the client prefers its address and ETag.
 
-    async def _create(self, context: Context) -> plans.WritePlan:
-        headers, entity_set = context.request.headers, context.entity_set
-        ieee754 = require_json(headers)
-        content = await context.request.read_body()
-        may_guard = entity_set.create_guarded and entity_set.if_match
-        is_guarded = may_guard and self._requires_tag["POST"]
-        if_match = context.records.tags(headers, b"if-match") if is_guarded else None
-        if_none_match = self._if_none_match(context)
-        must_not_exist = if_none_match is not None and if_none_match.any
-        unguarded = if_match is None and not must_not_exist
-        if is_guarded and unguarded and not names_protocol(headers):
-            raise rows.CREATE_UNTAGGED("If-Match", set=entity_set.name)
-        repeat = self._repeat(context, content)
-        spare_key = None if repeat is None else _repeatable_key(context, repeat)
-        sent = parse_object(content)
-        related = self._related(context, sent, ieee754=ieee754) if self._creates_related else ()
-        body = self._binder(entity_set.type, sent, ieee754=ieee754)
-        steps, within, given = context.target.steps, None, set[str]()
-        if steps:
-            within = RecordPath(context.target, context.company)
-            given = {steps[-1].navigation.on[1], *steps[-1].navigation.only}
+    If the path does not name the record by its key, the write may have changed what the path
+    names, so the response has the record's address too. It always has a consistency token. A
+    principal whose roles do not allow to read the record gets only the address of a new one.
+    """
+    token = (_TOKEN, opaque_tag(written.company, written.number).encode())
+    extra = [token] if plan.repeat is None else [token, _ACCEPTED]
+    if isinstance(plan, plans.DeletePlan):
+        return Response(204, [ODATA_VERSION, *extra])
+    records, company, row = context.records, written.company, written.row
+    creates = isinstance(plan, plans.CreatePlan)
+    if context.runtime.write_rules.tag_of_created or not creates:
+        extra.insert(0, context.etag(company, row[0]))
+    if context.target.resource in _WITHOUT_CONTENT:
+        return Response(204, [ODATA_VERSION, *extra])
+    is_shown = may_read(context.entity_set, context.readable)
+    sent = preferences(context.request.headers)
+    obeys_return = context.runtime.write_rules.short_by == "return=minimal"
+    minimal = sent.returns == MINIMAL if obeys_return else sent.no_content
+    minimal = minimal or not is_shown
+    headers = [ODATA_VERSION] if minimal else context.headers()
+    headers += extra
+    if is_shown and obeys_return and sent.returns is not None:
+        headers.append((b"preference-applied", sent.applied(returns=True)))
+    path = ""
+    if creates or (is_shown and (minimal or plan.key is None)):
+        path = records.path(company, records.key(row))
+        link = records.root.link(path).encode()
+        if creates:
+            headers.append((b"location", link))
+        if minimal or plan.key is None:
+            headers.append((b"odata-entityid", link))
+    if minimal:
+        return Response(204, headers, path=path)
+    if written.json is not None and records.fits_json:
+        _, body = records.spliced(company, written.json)
+    else:
+        body = records.record(company, row)
+    return Response(201 if creates else 200, headers, body, path=path)
+
+
+async def _create(context: Context) -> plans.WritePlan:
+    headers, entity_set = context.request.headers, context.entity_set
+    ieee754 = require_json(headers)
+    content = await context.request.read_body()
+    may_guard = entity_set.create_guarded and entity_set.if_match
+    rules = context.runtime.write_rules
+    is_guarded = may_guard and rules.tags["POST"] == "required"
+    if_match = context.records.tags(headers, b"if-match") if is_guarded else None
+    if_none_match = _if_none_match(context)
+    must_not_exist = if_none_match is not None and if_none_match.any
+    unguarded = if_match is None and not must_not_exist
+    if is_guarded and unguarded and not names_protocol(headers):
+        raise rows.CREATE_UNTAGGED("If-Match", set=entity_set.name)
+    repeat = _repeat(context, content)
+    spare_key = None if repeat is None else _repeatable_key(context, repeat)
+    sent = parse_object(content)
+    related = _related(context, sent, ieee754=ieee754) if rules.related else ()
+    body = _binder(context, entity_set, sent, ieee754=ieee754)
+    steps, within, given = context.target.steps, None, set[str]()
+    if steps:
+        within = RecordPath(context.target, context.company)
+        given = {steps[-1].navigation.on[1], *steps[-1].navigation.only}
+    return plans.CreatePlan(
+        entity_set=entity_set,
+        company=context.required_company(),
+        body=body.create(spare_key=spare_key, given=given),
+        by=context.request.principal.subject,
+        within=within,
+        if_match=if_match,
+        must_not_exist=must_not_exist,
+        repeat=repeat,
+        related=related,
+    )
+
+
+def _binder(
+    context: Context, entity_set: EntitySet, sent: dict[str, Json], *, ieee754: bool
+) -> plans.BodyBinder:
+    computed = context.runtime.write_rules.computed
+    return plans.BodyBinder(entity_set.type, sent, computed, ieee754=ieee754)
+
+
+def _related(
+    context: Context, sent: dict[str, Json], *, ieee754: bool
+) -> tuple[plans.RelatedWrite, ...]:
+    """The creates of the related records, which are removed from the body."""
+    company, principal = context.required_company(), context.request.principal
+
+    def plan(target: EntitySet, values: dict[str, Json], given: Set[str]) -> plans.CreatePlan:
+        body = _binder(context, target, values, ieee754=ieee754).create(given=given)
+        return plans.CreatePlan(entity_set=target, company=company, body=body, by=principal.subject)
+
+    model = context.runtime.models[context.options.schemaversion]
+    return plans.take_related(model, context.entity_set, sent, principal.rights, plan)
+
+
+async def _change(context: Context) -> plans.WritePlan:
+    """Plan an update or a replacement, or with If-None-Match: * a create with the path's key.
+
+    An ETag in the body may be used if neither header says which version is meant.
+    """
+    request, entity_set = context.request, context.entity_set
+    rules = context.runtime.write_rules
+    ieee754 = require_json(request.headers)
+    content = await request.read_body()
+    if_match = context.records.tags(request.headers, b"if-match")
+    if_none_match = _if_none_match(context)
+    must_not_exist = if_none_match is not None and if_none_match.any
+    if if_match is None and not must_not_exist:
+        within = tag_within(content) if rules.body_tag else None
+        if_match = within or _if_match(context, "Updating")
+    repeat = _repeat(context, content)
+    sent = parse_object(content)
+    if if_match is not None and must_not_exist:
+        raise rows.CONTRADICTING_TAGS("If-None-Match")
+    if if_match is None:
+        key = await context.key()
+        # the key in the path replaces the one in the body
+        sent.pop(entity_set.type.key, None)
         return plans.CreatePlan(
             entity_set=entity_set,
             company=context.required_company(),
-            body=body.create(spare_key=spare_key, given=given),
-            by=context.request.principal.subject,
-            within=within,
-            if_match=if_match,
-            must_not_exist=must_not_exist,
-            repeat=repeat,
-            related=related,
-        )
-
-    def _related(
-        self, context: Context, sent: dict[str, Json], *, ieee754: bool
-    ) -> tuple[plans.RelatedWrite, ...]:
-        """The creates of the related records, which are removed from the body."""
-        company, principal = context.required_company(), context.request.principal
-
-        def plan(target: EntitySet, values: dict[str, Json], given: Set[str]) -> plans.CreatePlan:
-            body = self._binder(target.type, values, ieee754=ieee754).create(given=given)
-            return plans.CreatePlan(
-                entity_set=target, company=company, body=body, by=principal.subject
-            )
-
-        model = self._models[context.options.schemaversion]
-        return plans.take_related(model, context.entity_set, sent, principal.rights, plan)
-
-    async def _change(self, context: Context) -> plans.WritePlan:
-        """Plan an update or a replacement, or with If-None-Match: * a create with the path's key.
-
-        An ETag in the body may be used if neither header says which version is meant.
-        """
-        request, entity_set = context.request, context.entity_set
-        ieee754 = require_json(request.headers)
-        content = await request.read_body()
-        if_match = context.records.tags(request.headers, b"if-match")
-        if_none_match = self._if_none_match(context)
-        must_not_exist = if_none_match is not None and if_none_match.any
-        if if_match is None and not must_not_exist:
-            if_match = tag_within(content) if self._obeys_body_tag else None
-            if if_match is None:
-                if_match = self._untagged(context, "Updating")
-        repeat = self._repeat(context, content)
-        sent = parse_object(content)
-        if if_match is not None and must_not_exist:
-            raise rows.CONTRADICTING_TAGS("If-None-Match")
-        by, company = request.principal.subject, context.required_company()
-        if if_match is None:
-            key = await context.key()
-            # the key in the path replaces the one in the body
-            sent.pop(entity_set.type.key, None)
-            return plans.CreatePlan(
-                entity_set=entity_set,
-                company=company,
-                body=self._binder(entity_set.type, sent, ieee754=ieee754).create(key),
-                by=by,
-                must_not_exist=True,
-                repeat=repeat,
-            )
-        replaces = request.method == "PUT" and self._put_replaces
-        return plans.UpdatePlan(
-            entity_set=entity_set,
-            segment=context.target.segment,
-            company=company,
-            address=context.address,
-            body=self._binder(entity_set.type, sent, ieee754=ieee754).update(replaces=replaces),
-            if_match=if_match,
-            by=by,
-            if_none_match=if_none_match,
-            replaces=replaces,
-            hides=not may_read(entity_set, context.readable),
-            repeat=repeat,
-        )
-
-    async def _replace_stream(self, context: Context) -> plans.WritePlan:
-        """Plan the update of a stream to the bytes of the body (OData Protocol 4.01, 11.4.8)."""
-        content = await context.request.read_body()
-        if_match = context.records.tags(context.request.headers, b"if-match")
-        if if_match is None:
-            if_match = self._untagged(context, "Updating")
-        name, stream = context.stream()
-        stored: list[str] = []
-        for each in stream.from_bytes(content):
-            stored.append(each)
-            await asyncio.sleep(0)
-        return plans.UpdatePlan(
-            entity_set=context.entity_set,
-            segment=context.target.segment,
-            company=context.required_company(),
-            address=context.address,
-            body=plans.Body({name: "".join(stored)}, None),
-            if_match=if_match,
-            by=context.request.principal.subject,
-            if_none_match=self._if_none_match(context),
-            repeat=self._repeat(context, content),
-        )
-
-    async def _act(self, context: Context, action: Action) -> plans.WritePlan:
-        """Plan what an action changes, which a client need not have read before.
-
-        It has no parameters, so a body has no effect (OData Protocol 4.01, section 11.5.5).
-        """
-        if not action.change:
-            raise rows.ACTION_WITHOUT_EFFECT(name=action.name, set=context.entity_set.name)
-        content = await context.request.read_body()
-        if content:
-            require_json(context.request.headers)
-            parse_object(content)
-        return plans.UpdatePlan(
-            entity_set=context.entity_set,
-            segment=context.target.segment,
-            company=context.required_company(),
-            address=context.address,
-            body=plans.Body(action.change, None),
-            if_match=context.records.tags(context.request.headers, b"if-match") or ANY_TAG,
-            by=context.request.principal.subject,
-            if_none_match=self._if_none_match(context),
-            hides=not may_read(context.entity_set, context.readable),
-            repeat=self._repeat(context, content),
-        )
-
-    async def _delete(self, context: Context) -> plans.WritePlan:
-        request = context.request
-        if_match = context.records.tags(request.headers, b"if-match")
-        if_none_match = self._if_none_match(context)
-        if if_match is None:
-            if_match = self._untagged(context, "Deleting")
-        return plans.DeletePlan(
-            entity_set=context.entity_set,
-            segment=context.target.segment,
-            company=context.required_company(),
-            address=context.address,
-            if_match=if_match,
+            body=_binder(context, entity_set, sent, ieee754=ieee754).create(key),
             by=request.principal.subject,
-            if_none_match=if_none_match,
-            repeat=self._repeat(context, b""),
+            must_not_exist=True,
+            repeat=repeat,
         )
+    replaces = request.method == "PUT" and rules.put_replaces
+    body = _binder(context, entity_set, sent, ieee754=ieee754).update(replaces=replaces)
+    return _update(context, body, if_match, if_none_match, repeat, replaces=replaces)
 
-    def _if_none_match(self, context: Context) -> EntityTags | None:
-        """The tags of If-None-Match, None also where writes ignore it."""
-        if not self._obeys_none_match:
-            return None
-        return context.records.tags(context.request.headers, b"if-none-match")
 
-    def _untagged(self, context: Context, action: str) -> EntityTags:
-        """The tags of a write that has none; raises `Refusal` (428) if it requires one."""
-        if self._requires_tag[context.request.method] and context.entity_set.if_match:
-            raise rows.UNTAGGED("If-Match", action=action, what="record")
-        return ANY_TAG
+async def _replace_stream(context: Context) -> plans.WritePlan:
+    """Plan the update of a stream to the bytes of the body (OData Protocol 4.01, 11.4.8)."""
+    content = await context.request.read_body()
+    guards = _if_match(context, "Updating"), _if_none_match(context)
+    name, stream = context.stream()
+    stored: list[str] = []
+    for each in stream.from_bytes(content):
+        stored.append(each)
+        await asyncio.sleep(0)
+    body = plans.Body({name: "".join(stored)}, None)
+    return _update(context, body, *guards, _repeat(context, content))
 
-    def _repeat(self, context: Context, content: bytes) -> plans.Repeat | None:
-        """The identity of a repeatable write with this body; None for other writes.
 
-        Raises `Refusal`: 400 for invalid headers, 412 for a request that was first sent before the
-        window, or in the future.
-        """
-        request = context.request
-        sent = repeatability(request.headers)
-        if sent is None:
-            return None
-        now = datetime.now(UTC)
-        if not now - self._window <= sent.first_sent <= now + _SKEW:
-            now_text, seconds = format_datetime(now, usegmt=True), self._window.total_seconds()
-            raise rows.REPEAT_TOO_LATE(FIRST_SENT, seconds=seconds, now=now_text)
-        digest = sha256()
-        headers = [request.headers.get(name, b"") for name in _DIGESTED]
-        address = f"{request.method} {request.path}?{request.query}".encode()
-        for part in (address, *headers, content):
-            digest.update(b"%d:" % len(part) + part)
-        return plans.Repeat(
-            sent.request_id,
-            sent.client_id,
-            digest.hexdigest(),
-            instant(now),
-            instant(now - self._window - _SKEW),
-        )
+async def _act(context: Context, action: Action) -> plans.WritePlan:
+    """Plan what an action changes, which a client need not have read before.
+
+    It has no parameters, so a body has no effect (OData Protocol 4.01, section 11.5.5).
+    """
+    if not action.change:
+        raise rows.ACTION_WITHOUT_EFFECT(name=action.name, set=context.entity_set.name)
+    content = await context.request.read_body()
+    if content:
+        require_json(context.request.headers)
+        parse_object(content)
+    if_match = context.records.tags(context.request.headers, b"if-match") or ANY_TAG
+    guards = if_match, _if_none_match(context)
+    body = plans.Body(action.change, None)
+    return _update(context, body, *guards, _repeat(context, content))
+
+
+def _update(
+    context: Context,
+    body: plans.Body,
+    if_match: EntityTags,
+    if_none_match: EntityTags | None,
+    repeat: plans.Repeat | None,
+    *,
+    replaces: bool = False,
+) -> plans.UpdatePlan:
+    return plans.UpdatePlan(
+        entity_set=context.entity_set,
+        segment=context.target.segment,
+        company=context.required_company(),
+        address=context.address,
+        body=body,
+        if_match=if_match,
+        by=context.request.principal.subject,
+        if_none_match=if_none_match,
+        replaces=replaces,
+        hides=not may_read(context.entity_set, context.readable),
+        repeat=repeat,
+    )
+
+
+async def _delete(context: Context) -> plans.WritePlan:
+    return plans.DeletePlan(
+        entity_set=context.entity_set,
+        segment=context.target.segment,
+        company=context.required_company(),
+        address=context.address,
+        if_match=_if_match(context, "Deleting"),
+        by=context.request.principal.subject,
+        if_none_match=_if_none_match(context),
+        repeat=_repeat(context, b""),
+    )
+
+
+def _if_none_match(context: Context) -> EntityTags | None:
+    """The tags of If-None-Match, None also where writes ignore it."""
+    if not context.runtime.write_rules.if_none_match:
+        return None
+    return context.records.tags(context.request.headers, b"if-none-match")
+
+
+def _if_match(context: Context, action: str) -> EntityTags:
+    """The tags of If-Match; raises `Refusal` (428) without one where a write requires it."""
+    request = context.request
+    tags = context.records.tags(request.headers, b"if-match")
+    if tags is not None:
+        return tags
+    is_required = context.runtime.write_rules.tags[request.method] == "required"
+    if is_required and context.entity_set.if_match:
+        raise rows.UNTAGGED("If-Match", action=action, what="record")
+    return ANY_TAG
+
+
+def _repeat(context: Context, content: bytes) -> plans.Repeat | None:
+    """The identity of a repeatable write with this body; None for other writes.
+
+    Raises `Refusal`: 400 for invalid headers, 412 for a request that was first sent before the
+    window, or in the future.
+    """
+    request = context.request
+    sent = repeatability(request.headers)
+    if sent is None:
+        return None
+    now = datetime.now(UTC)
+    window = timedelta(seconds=context.runtime.settings.repeatability_seconds)
+    if not now - window <= sent.first_sent <= now + _SKEW:
+        now_text, seconds = format_datetime(now, usegmt=True), window.total_seconds()
+        raise rows.REPEAT_TOO_LATE(FIRST_SENT, seconds=seconds, now=now_text)
+    digest = sha256()
+    headers = [request.headers.get(name, b"") for name in _DIGESTED]
+    address = f"{request.method} {request.path}?{request.query}".encode()
+    for part in (address, *headers, content):
+        digest.update(b"%d:" % len(part) + part)
+    return plans.Repeat(
+        sent.request_id,
+        sent.client_id,
+        digest.hexdigest(),
+        instant(now),
+        instant(now - window - _SKEW),
+    )
+
+
+_PLANNERS: Mapping[str, Callable[[Context], Awaitable[plans.WritePlan]]] = {
+    "POST": _create,
+    "PATCH": _change,
+    "PUT": _change,
+    "DELETE": _delete,
+}
 
 
 def _repeatable_key(context: Context, repeat: plans.Repeat) -> str:
@@ -373,6 +357,7 @@ def _repeatable_key(context: Context, repeat: plans.Repeat) -> str:
     return str(uuid5(UUID(context.required_company().id), name))
 
 
+@dataclass(eq=False)
 class GroupRefusedError(Exception):
     """The refusal of an atomic group, of which nothing was stored.
 
@@ -380,11 +365,9 @@ class GroupRefusedError(Exception):
     before it, as if their writes had been stored; there may be fewer.
     """
 
-    def __init__(self, index: int, refusal: Refusal, undone: Sequence[Response]) -> None:
-        super().__init__(refusal.message)
-        self.index = index
-        self.refusal = refusal
-        self.undone = undone
+    index: int
+    refusal: Refusal
+    undone: Sequence[Response] = ()
 
 
 class AtomicGroup(msgspec.Struct):
@@ -395,7 +378,6 @@ class AtomicGroup(msgspec.Struct):
     """
 
     store: Store
-    writes: RecordWrites
     planner: Callable[[Request], Awaitable[tuple[Context, plans.WritePlan]]]
     planned: list[tuple[Context, plans.WritePlan]] = []
 
@@ -441,7 +423,7 @@ class AtomicGroup(msgspec.Struct):
         """
         if not self.planned:
             if refused is not None:
-                raise GroupRefusedError(0, refused, [])
+                raise GroupRefusedError(0, refused)
             return []
         try:
             written = await self.store.write_all([plan for _, plan in self.planned], refused)
@@ -452,6 +434,6 @@ class AtomicGroup(msgspec.Struct):
 
     async def _responses(self, written: Sequence[Written]) -> list[Response]:
         return [
-            await self.writes.response(context, plan, each)
+            await _respond(context, plan, each)
             for (context, plan), each in zip(self.planned, written, strict=False)
         ]

@@ -18,7 +18,6 @@ from sqlalchemy import delete, func, insert, select, update
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.messages import quoted
 from comptoir.plan.read import Row
-from comptoir.sql.company_rows import TableStatements
 from comptoir.sql.prepared import Statement, Steps
 from comptoir.sql.tables import COMPANY_ID, VERSION
 from comptoir.store.company_names import check_name
@@ -91,7 +90,12 @@ def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
         raise problems.COMPANY_IN_TARGET(company=company_id)
     for part in step.parts:
         table = unit.statements.company_rows.tables[part.table]
-        yield from _change(company_id, part, table)
+        if part.drops:
+            yield table.drop.many((company_id, *key) for key in part.drops)
+        for columns, drop in table.conflicts if part.rows and part.clears else ():
+            yield drop.many((company_id, *[row[each] for each in columns]) for row in part.rows)
+        if part.rows:
+            yield table.add(company_id, part.rows)
     dropped = 0
     if step.empties is not None:
         dropped = yield from _drop_some(step.empties, unit)
@@ -105,16 +109,6 @@ def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
     elif step.then != step.was:
         yield query(update(copies).where(is_copy).values(msgspec.structs.asdict(step.then)))
     return dropped
-
-
-def _change(company_id: str, part: TablePart, table: TableStatements) -> Steps[None]:
-    if part.drops:
-        yield table.drop.many((company_id, *key) for key in part.drops)
-    if part.rows and part.clears:
-        for columns, drop in table.conflicts:
-            yield drop.many((company_id, *[row[each] for each in columns]) for row in part.rows)
-    if part.rows:
-        yield table.add(company_id, part.rows)
 
 
 def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
@@ -139,15 +133,12 @@ async def not_deletable(store: Store, company_ids: Sequence[str]) -> list[str]:
 
     Empty if the deletion of one was interrupted: that command may have deleted the others.
     """
-    missing: list[str] = []
     async with open_snapshot(store) as snapshot:
-        for each in company_ids:
-            progress = await snapshot.progress(each)
-            if progress is not None and not progress.incarnation:
-                return []
-            if progress is None and await snapshot.origin(each) is None:
-                missing.append(each)
-    return missing
+        known = await snapshot.names()
+        progress = {each: await snapshot.progress(each) for each in company_ids}
+    if any(each is not None and not each.incarnation for each in progress.values()):
+        return []
+    return [each for each, found in progress.items() if found is None and each not in known]
 
 
 async def delete_companies(
@@ -157,7 +148,7 @@ async def delete_companies(
 
     Raises `OperatorError` if another command copies or deletes one of them.
     """
-    progress = dropping(secrets.token_hex(8))
+    progress = CopyProgress("", 0, secrets.token_hex(8))
     for company_id in company_ids:
         async with open_snapshot(store) as snapshot:
             found = await snapshot.progress(company_id)
@@ -216,11 +207,6 @@ def _rename(name: str, by: str, unit: UnitOfWork) -> Steps[str]:
     yield query(update(tables.companies).where(is_own).values({**values, VERSION: number}))
     yield from check_name(unit, problems.COMPANY_NAME_TAKEN)
     return former
-
-
-def dropping(holder: str) -> CopyProgress:
-    """The progress of a deletion, from which no copy resumes."""
-    return CopyProgress("", 0, holder)
 
 
 async def rebuild_json(

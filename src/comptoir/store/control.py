@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 import msgspec
@@ -41,7 +41,7 @@ from comptoir.errors.messages import quoted, suggestion
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import KEY_EXISTS
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import Query, Steps, prepare, prepare_insert, query_of
+from comptoir.sql.prepared import Query, Steps, prepare_insert
 from comptoir.sql.statements import Statements
 from comptoir.sql.tables import (
     ASSERTIONS,
@@ -74,15 +74,13 @@ STALE_SECONDS = 60.0
 ENDED_AT_ONCE = 100
 """The most ended assertions that are deleted when one is added."""
 
-_VERSION = select(CONTROL.c.version)
 _LAST_AUDITED = select(func.coalesce(func.max(AUDIT.c.number), 0))
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 P = ParamSpec("P")
-
-_prepared = lru_cache(prepare)
+Credential = TypeVar("Credential", bound=msgspec.Struct)
 
 _ALL = "*"
 """The stored names of what may access all companies, or has no roles."""
@@ -113,24 +111,17 @@ class ControlStore:
     def __init__(
         self, statements: Statements, fetch: Callable[[Query], Awaitable[list[Row]]], writer: Writer
     ) -> None:
+        self.query = statements.query
+        """A statement over the control tables, with the values in it."""
         self._dialect = statements.compiler
         self._fetch = fetch
         self._writer = writer
         self._sets = [each.name for each in statements.model.per_company]
         """The entity sets to which roles give rights."""
 
-    def query(self, statement: ClauseElement) -> Query:
-        """A statement over the control tables, with the values in it."""
-        return query_of(statement, self._dialect)
-
     async def fetch(self, statement: ClauseElement) -> list[Row]:
         """The rows of a statement over the control tables."""
         return await self._fetch(self.query(statement))
-
-    async def find(self, statement: ClauseElement, **values: Stored) -> list[Row]:
-        """The rows of a constant statement with named values, which is compiled once."""
-        prepared = _prepared(statement, self._dialect, tuple(values))
-        return await self._fetch(prepared.query(*values.values()))
 
     def drop(self, table: Table, **values: Stored) -> Query:
         """Delete the rows with these values."""
@@ -146,7 +137,7 @@ class ControlStore:
 
     async def version(self) -> int:
         """The version of the control tables."""
-        return _number(await self.find(_VERSION))
+        return _number(await self.fetch(select(CONTROL.c.version)))
 
     async def load(self) -> RegistrySnapshot:
         """All that is known, in the version that is read first or a later one.
@@ -161,20 +152,9 @@ class ControlStore:
 
     async def _load(self) -> RegistrySnapshot:
         version = await self.version()
-        secrets: dict[str, list[Secret]] = {}
-        for client_id, secret_id, digest, hint, _, expires_at, _ in await self.fetch(
-            select(CLIENT_SECRETS).order_by(CLIENT_SECRETS.c.created_at, CLIENT_SECRETS.c.id)
-        ):
-            secret = Secret(str(secret_id), str(digest), str(hint), int(expires_at))
-            secrets.setdefault(str(client_id), []).append(secret)
-        keys: dict[str, list[ClientKey]] = {}
-        for client_id, kid, jwk, x5t, x5t_s256, expires_at in await self.fetch(
-            select(CLIENT_KEYS).order_by(CLIENT_KEYS.c.expires_at, CLIENT_KEYS.c.kid)
-        ):
-            key = ClientKey(str(kid), str(jwk), str(x5t), str(x5t_s256), int(expires_at))
-            keys.setdefault(str(client_id), []).append(key)
-        rows = await self.fetch(_by_name(CLIENTS))
-        clients = [_client(row, secrets, keys) for row in rows]
+        secrets = await self._credentials(Secret, CLIENT_SECRETS, "created_at", "id")
+        keys = await self._credentials(ClientKey, CLIENT_KEYS, "expires_at", "kid")
+        clients = [_client(row, secrets, keys) for row in await self.fetch(_by_name(CLIENTS))]
         roles = Roles(await self.roles(), self._sets)
         issuers = await self.issuers()
         revoked = await self.fetch(select(REVOKED.c.jti))
@@ -185,6 +165,19 @@ class ControlStore:
             frozenset([str(jti) for (jti,) in revoked]),
             {each.url: each for each in issuers},
         )
+
+    async def _credentials(
+        self, kind: type[Credential], table: Table, *order: str
+    ) -> dict[str, list[Credential]]:
+        """The secrets or the keys of each client, by its id."""
+        names = [each.name for each in msgspec.structs.fields(kind)]
+        columns = [table.c[name] for name in ("client", *names)]
+        ordered = select(*columns).order_by(*[table.c[name] for name in order])
+        found: dict[str, list[Credential]] = {}
+        for client_id, *values in await self.fetch(ordered):
+            credential = msgspec.convert(dict(zip(names, values, strict=True)), kind)
+            found.setdefault(str(client_id), []).append(credential)
+        return found
 
     async def roles(self) -> list[Role]:
         """All roles by name."""
@@ -238,42 +231,37 @@ class ControlStore:
     @_change
     def add_secret(self, name: str, secret: Secret, actor: Actor) -> Steps[Sequence[Act]]:
         """Add a secret; raises `OperatorError` if the client does not exist or has two secrets."""
-        now = instant(datetime.now(UTC))
-        client_id = yield from self._id_of(name)
-        if len((yield self._of_client(client_id, CLIENT_SECRETS.c.id))) >= MOST_SECRETS:
+        client_id, hints = yield from self._ids(name, CLIENT_SECRETS.c.hint)
+        if len(hints) >= MOST_SECRETS:
             raise problems.TOO_MANY_CREDENTIALS(client=name, what="secret", most=MOST_SECRETS)
-        yield self._add_secret(client_id, secret, now)
+        yield self._add_secret(client_id, secret, instant(datetime.now(UTC)))
         return [Act(actor, ActName.SECRET_ADD, name, secret.listed)]
 
     @_change
     def remove_secret(self, name: str, hint: str, actor: Actor) -> Steps[Sequence[Act]]:
         """Remove the secret that begins with `hint`; raises `OperatorError` if there is none."""
-        client_id = yield from self._id_of(name)
-        hints = yield self._of_client(client_id, CLIENT_SECRETS.c.id, CLIENT_SECRETS.c.hint)
-        found = [secret_id for secret_id, known in hints if known == hint]
-        if not found:
+        client_id, hints = yield from self._ids(name, CLIENT_SECRETS.c.hint)
+        if hint not in hints:
             raise problems.NO_SECRET(client=name, hint=quoted(hint))
-        yield self.drop(CLIENT_SECRETS, client=client_id, id=found[0])
+        yield self.drop(CLIENT_SECRETS, client=client_id, hint=hint)
         return [Act(actor, ActName.SECRET_REMOVE, name, f"{hint}…")]
 
     @_change
     def add_key(self, name: str, key: ClientKey, actor: Actor) -> Steps[Sequence[Act]]:
         """Add a key; raises `OperatorError` if the client does not exist, or cannot have it."""
-        client_id = yield from self._id_of(name)
-        kids = [kid for (kid,) in (yield self._of_client(client_id, CLIENT_KEYS.c.kid))]
+        client_id, kids = yield from self._ids(name, CLIENT_KEYS.c.kid)
         if key.kid in kids:
             raise problems.CLIENT_HAS_KEY(client=name, kid=key.kid)
         if len(kids) >= MOST_KEYS:
             raise problems.TOO_MANY_CREDENTIALS(client=name, what="key", most=MOST_KEYS)
-        row = (client_id, key.kid, key.jwk, key.x5t, key.x5t_s256, key.expires_at)
-        yield self.query(insert(CLIENT_KEYS).values(row))
+        yield self.query(insert(CLIENT_KEYS).values((client_id, *msgspec.structs.astuple(key))))
         return [Act(actor, ActName.KEY_ADD, name, key.listed)]
 
     @_change
     def remove_key(self, name: str, kid: str, actor: Actor) -> Steps[Sequence[Act]]:
         """Remove a key; raises `OperatorError` if the client does not have it."""
-        client_id = yield from self._id_of(name)
-        if (kid,) not in (yield self._of_client(client_id, CLIENT_KEYS.c.kid)):
+        client_id, kids = yield from self._ids(name, CLIENT_KEYS.c.kid)
+        if kid not in kids:
             raise problems.NO_KEY(client=name, kid=quoted(kid))
         yield self.drop(CLIENT_KEYS, client=client_id, kid=kid)
         return [Act(actor, ActName.KEY_REMOVE, name, kid)]
@@ -321,7 +309,7 @@ class ControlStore:
     @_change
     def remove_client(self, name: str, actor: Actor) -> Steps[Sequence[Act]]:
         """Remove a client with its secrets and keys; raises `OperatorError` if there is none."""
-        client_id = yield from self._id_of(name)
+        client_id, *_ = yield from self._row_of(name)
         for table in (CLIENT_SECRETS, CLIENT_KEYS):
             yield self.drop(table, client=client_id)
         yield self.drop(CLIENTS, id=client_id)
@@ -416,8 +404,11 @@ class ControlStore:
         for name in sorted(set(names) - known):
             raise problems.NO_ROLE(suggested=suggestion(name, known), name=quoted(name))
 
-    def _id_of(self, name: str) -> Steps[Stored]:
-        return (yield from self._row_of(name))[0]
+    def _ids(self, name: str, column: Column[str]) -> Steps[tuple[Stored, Sequence[Stored]]]:
+        """The id of a client, and what identifies each of its secrets or keys to the operator."""
+        client_id, *_ = yield from self._row_of(name)
+        rows = yield self.query(select(column).where(column.table.c.client == client_id))
+        return client_id, [found for (found,) in rows]
 
     def _row_of(self, name: str) -> Steps[Row]:
         rows = yield self._client_named(name)
@@ -427,10 +418,6 @@ class ControlStore:
 
     def _client_named(self, name: str) -> Query:
         return self.query(select(CLIENTS).where(CLIENTS.c.name == name))
-
-    def _of_client(self, client_id: Stored, *columns: Column[str]) -> Query:
-        """Read columns of the table of secrets or keys, for those of a client."""
-        return self.query(select(*columns).where(columns[0].table.c.client == client_id))
 
     def _add_secret(self, client_id: Stored, secret: Secret, now: str) -> Query:
         row = (client_id, secret.id, secret.digest, secret.hint, now, secret.expires_at)

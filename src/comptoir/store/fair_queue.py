@@ -106,12 +106,8 @@ class Load:
     permits: int
 
 
-@dataclass(frozen=True, slots=True)
-class Permit:
-    """A permit of a queue, held since an instant of the monotonic clock."""
-
-    party: str
-    since: float
+Permit = tuple[str, float]
+"""The party that has a permit of a queue, and since when by the monotonic clock."""
 
 
 class FairQueue:
@@ -149,14 +145,15 @@ class FairQueue:
             raise self._busy(f"{total} long reads", total, self._permits)
         if own >= half(self._most):
             raise self._busy(f"{own} long reads of the client", own, half(self._permits))
-        return Permit(await self._turns.acquire(), monotonic())
+        return await self._turns.acquire(), monotonic()
 
     def leave(self, permit: Permit) -> None:
         """Give a permit back."""
+        party, since = permit
         # those of the service itself are short, and clients do not wait for them
-        if permit.party:
-            self._recent.append(monotonic() - permit.since)
-        self._turns.release(permit.party)
+        if party:
+            self._recent.append(monotonic() - since)
+        self._turns.release(party)
 
     def _busy(self, reads: str, ahead: int, permits: int) -> Refusal:
         # no read outlasts its seconds, so there is room after them

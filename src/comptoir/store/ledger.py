@@ -8,7 +8,6 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from itertools import repeat
 
 import msgspec
 
@@ -26,9 +25,6 @@ CREATE, UPDATE, DELETE = "create", "update", "delete"
 
 Identity = tuple[str, tuple[str, ...], KeyValues]
 """An entity set, the properties of its key or of a unique rule, and their values in one record."""
-
-Savepoint = tuple[int, str, int]
-"""The last number and time of a ledger, and how many changes it has."""
 
 Values = Mapping[str, Stored | None]
 """Values in stored form by their properties; None for those that are not stored."""
@@ -53,17 +49,6 @@ class IdentityMap(dict[Identity, Row | None]):
     The writer holds the company's row lock, so a record cannot change between its read and its
     write. Blank values that a unique rule allows in several records are not an identity.
     """
-
-    def add(
-        self,
-        entity_set: EntitySet,
-        names: tuple[str, ...],
-        wanted: Sequence[KeyValues],
-        found: Mapping[KeyValues, Row],
-    ) -> None:
-        """Add the result of a read of the wanted values; `found` has the records that exist."""
-        for values in wanted:
-            self[(entity_set.name, names, values)] = found.get(values)
 
     def replace(self, entity_set: EntitySet, before: Row | None, after: Row | None) -> None:
         """Apply a write; `before` is None for a new record, `after` for a deleted one."""
@@ -98,13 +83,10 @@ class Ledger:
         number, at, incarnation = rows[0] if rows else (0, INSTANT.default, "")
         self.number, self.at = int(number), str(at)
         """The number and the time of the company's last change."""
-        self.unchecked_company = Company(company_id, str(incarnation))
-        """The company, with a blank incarnation if it does not exist."""
+        self._company = Company(company_id, str(incarnation))
         self._watermarks = watermarks
         self._keeps_values = keeps_values
         self._changes: list[tuple[Stored | None, ...]] = []
-        self.is_ahead = False
-        """Whether the company's last time was ahead of the clock when a change was made."""
 
     @property
     def company(self) -> Company:
@@ -113,7 +95,7 @@ class Ledger:
         Raises `Refusal` (404) if the company does not exist. It does not while it is copied again.
         """
         self.check_exists()
-        return self.unchecked_company
+        return self._company
 
     def check_exists(self) -> None:
         """Raise `Refusal` (404) if the company does not exist."""
@@ -148,28 +130,17 @@ class Ledger:
         self._next()
         numbers = range(self.number, self.number + len(keys))
         self.number = numbers[-1]
-        self._changes += zip(
-            repeat(self.company_id),
-            numbers,
-            repeat(entity_set.name),
-            map(str, keys),
-            repeat(verb),
-            repeat(self.at),
-            repeat(by),
-            repeat(None),
-            repeat(None),
-            strict=False,
-        )
-        return numbers, self.at
+        company_id, name, at = self.company_id, entity_set.name, self.at
+        self._changes += [
+            (company_id, number, name, str(key), verb, at, by, None, None)
+            for number, key in zip(numbers, keys, strict=True)
+        ]
+        return numbers, at
 
     def _next(self) -> None:
         self._check_watermark()
         self.number += 1
-        now = instant(datetime.now(UTC))
-        if now >= self.at:
-            self.at = now
-        else:
-            self.is_ahead = True
+        self.at = max(self.at, instant(datetime.now(UTC)))
 
     def _check_watermark(self) -> None:
         acknowledged = self._watermarks.number(self.company)
@@ -188,28 +159,23 @@ class Ledger:
 
         Raises `Refusal` (404) as `check_exists`.
         """
-        self.unchecked_company = msgspec.structs.replace(self.company, incarnation=incarnation)
+        self._company = msgspec.structs.replace(self.company, incarnation=incarnation)
 
     def acknowledge(self) -> None:
         """Raise the watermark after the commit, before any client learns of the changes."""
         if self._changes:
-            self._watermarks[self.unchecked_company] = Watermark(self.number, self.at)
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether the transaction has changes."""
-        return bool(self._changes)
+            self._watermarks[self._company] = Watermark(self.number, self.at)
 
     @property
     def last(self) -> Change | None:
         """The last change of the transaction, if it has any."""
         return Change(*self._changes[-1][1:-2]) if self._changes else None  # type: ignore[arg-type]
 
-    def savepoint(self) -> Savepoint:
-        """The current state, for `roll_back`."""
+    def savepoint(self) -> tuple[int, str, int]:
+        """The last number and time, and the number of changes, for `roll_back`."""
         return self.number, self.at, len(self._changes)
 
-    def roll_back(self, savepoint: Savepoint) -> None:
+    def roll_back(self, savepoint: tuple[int, str, int]) -> None:
         """Undo the changes of a unit of work."""
         self.number, self.at, changes = savepoint
         if len(self._changes) > changes:
@@ -237,12 +203,10 @@ def encode_difference(
     a deleted record. Of a secret and of a stream it only says that they changed.
     """
     column_of, rows = entity_type.column_of, (before,) if after is None else (before, after)
-    values: dict[str, list[Stored] | None] = {
-        name: [row[column_of[name]] for row in rows] for name in names
+    hidden = _not_stored(entity_type)
+    values = {
+        name: None if name in hidden else [row[column_of[name]] for row in rows] for name in names
     }
-    for name in _not_stored(entity_type):
-        if name in values:
-            values[name] = None
     return _encode(values).decode()
 
 

@@ -5,7 +5,6 @@ from contextlib import aclosing, asynccontextmanager
 
 import msgspec
 from sqlalchemy import Select, select
-from typing_extensions import override
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.types import Stored
@@ -46,54 +45,88 @@ class CopyProgress(msgspec.Struct, frozen=True):
 
 
 class Snapshot:
-    """Reads rows by a snapshot connection; a row has its columns in order, without the company."""
+    """Reads rows by a snapshot connection; a row has its columns in order, without the company.
 
-    def __init__(self, connection: SnapshotConnection, statements: Statements) -> None:
+    The rows of records are as a database with the catalog of the `wanted` statements has them: they
+    lack the properties that it does not have, and have defaults in those that it has more.
+    """
+
+    def __init__(
+        self,
+        connection: SnapshotConnection,
+        statements: Statements,
+        wanted: Statements | None = None,
+    ) -> None:
+        wanted = wanted or statements
         self._connection = connection
         self._statements = statements
-        self._copying = statements.company_rows
+        self._stored = statements.company_rows.tables
+        self._wanted = wanted.company_rows.tables
+        self._places: dict[str, list[tuple[int | None, Stored]]] = {}
+        """For each column of a converted row, its place in the stored one, and the default."""
+        if wanted.model.source != statements.model.source:
+            known = [each for each in wanted.model.stored if each.name in self._stored]
+            self._places = {each.name: self._places_of(each) for each in known}
+
+    def _places_of(self, entity_set: EntitySet) -> list[tuple[int | None, Stored]]:
+        stored, properties = self._stored[entity_set.name].names, entity_set.type.by_name
+        return [
+            (stored.index(each), "") if each in stored else (None, properties[each].initial)
+            for each in self._wanted[entity_set.name].names
+        ]
+
+    def _converted(self, table: str, rows: list[Row]) -> list[Row]:
+        places = self._places.get(table)
+        if places is None:
+            return rows
+        return [tuple([e if at is None else row[at] for at, e in places]) for row in rows]
 
     @property
     def removals(self) -> Sequence[str]:
         """All tables with rows of a company, without its own row, in the order to drop them in."""
-        return tuple(self._copying.removals)
+        return tuple(self._statements.company_rows.removals)
 
     @property
     def tables(self) -> Sequence[str]:
         """The tables with rows of a company, except its own row and the text index."""
-        return tuple(self._copying.tables)
+        return tuple(self._wanted)
 
     def key(self, table: str, row: Row) -> Row:
         """The key of a row."""
-        return tuple([row[place] for place in self._copying.tables[table].key])
+        return tuple([row[place] for place in self._wanted[table].key])
 
-    def rows(
+    async def rows(
         self, table: str, company_id: str, after: Row | None = None
     ) -> AsyncGenerator[list[Row], None]:
         """The rows of a company in the order of their keys, in slices that are never empty.
 
         With `after`, only those with a higher key.
         """
-        return self._connection.stream(self._copying.tables[table].rows(company_id, after))
+        if table in self._stored:
+            query = self._stored[table].rows(company_id, after)
+            async with aclosing(self._connection.stream(query)) as slices:
+                async for rows in slices:
+                    yield self._converted(table, rows)
 
     async def count(self, table: str, company_id: str) -> int:
-        """The number of rows of a company in one of the tables of `removals`."""
-        query = self._copying.removals[table].count(company_id)
-        return int((await self._connection.fetch(query))[0][0])
+        """The number of rows of a company in a table, such as one of `removals`."""
+        removal = self._statements.company_rows.removals.get(table)
+        row = await self._first(removal.count(company_id)) if removal else None
+        return int(row[0]) if row else 0
 
     async def last(self, table: str, company_id: str) -> Row | None:
         """The highest key, None without rows."""
-        return await self._first(self._copying.tables[table].last(company_id))
+        return await self._first(self._stored[table].last(company_id))
 
     async def records(self, company_id: str, table: str, keys: Sequence[Stored]) -> list[Row]:
         """The rows of the records that exist among up to `LOOKUP` keys."""
-        entity_set = self._statements.model.by_name[table]
-        names = (entity_set.type.key,)
-        wanted = [(key,) for key in keys]
         rows: list[Row] = []
-        for query in self._statements.writes.matches(company_id, entity_set, names, wanted):
-            rows += await self._connection.fetch(query)
-        return rows
+        if table in self._stored:
+            entity_set = self._statements.model.by_name[table]
+            names, wanted = (entity_set.type.key,), [(key,) for key in keys]
+            for query in self._statements.writes.matches(company_id, entity_set, names, wanted):
+                rows += await self._connection.fetch(query)
+        return self._converted(table, rows)
 
     async def company(self, company_id: str) -> Row | None:
         """A company's own row, None if it does not exist."""
@@ -124,86 +157,21 @@ class Snapshot:
         return CopyProgress(str(row[0]), int(row[1]), str(row[2])) if row else None
 
     async def left_out(self, company_id: str) -> dict[str, int]:
-        """The numbers of records by what of them `rows` leaves out."""
-        return {}
+        """The numbers of records by what of them the rows leave out."""
+        lost: dict[str, int] = {}
+        for each in self._statements.model.stored:
+            wanted = self._wanted.get(each.name)
+            names = [each.name]
+            if wanted is not None:
+                columns = self._stored[each.name].names
+                names = [f"{each.name}.{name}" for name in columns if name not in wanted.names]
+            count = await self.count(each.name, company_id) if names else 0
+            lost |= dict.fromkeys(names, count) if count else {}
+        return lost
 
     async def _first(self, query: Query) -> Row | None:
         rows = await self._connection.fetch(query)
         return rows[0] if rows else None
-
-
-class ConvertedSnapshot(Snapshot):
-    """Reads rows of records as a database with another catalog has them.
-
-    They lack the properties that it does not have, and have defaults in those that it has more.
-    """
-
-    def __init__(
-        self, connection: SnapshotConnection, statements: Statements, wanted: Statements
-    ) -> None:
-        super().__init__(connection, statements)
-        self._wanted = wanted.company_rows.tables
-        self._places = {
-            each.name: self._places_of(each)
-            for each in wanted.model.stored
-            if each.name in self._copying.tables
-        }
-        """For each column of a set's rows, its place in the rows here, and the default."""
-
-    def _places_of(self, entity_set: EntitySet) -> list[tuple[int | None, Stored]]:
-        here, properties = self._copying.tables[entity_set.name].names, entity_set.type.by_name
-        return [
-            (here.index(each), "") if each in here else (None, properties[each].initial)
-            for each in self._wanted[entity_set.name].names
-        ]
-
-    def _converted(self, table: str, rows: list[Row]) -> list[Row]:
-        places = self._places.get(table)
-        if places is None:
-            return rows
-        return [tuple([e if at is None else row[at] for at, e in places]) for row in rows]
-
-    @property
-    @override
-    def tables(self) -> Sequence[str]:
-        return tuple(self._wanted)
-
-    @override
-    def key(self, table: str, row: Row) -> Row:
-        return tuple([row[place] for place in self._wanted[table].key])
-
-    @override
-    async def rows(
-        self, table: str, company_id: str, after: Row | None = None
-    ) -> AsyncGenerator[list[Row], None]:
-        if table in self._copying.tables:
-            async with aclosing(super().rows(table, company_id, after)) as slices:
-                async for rows in slices:
-                    yield self._converted(table, rows)
-
-    @override
-    async def count(self, table: str, company_id: str) -> int:
-        return await super().count(table, company_id) if table in self.removals else 0
-
-    @override
-    async def records(self, company_id: str, table: str, keys: Sequence[Stored]) -> list[Row]:
-        if table not in self._copying.tables:
-            return []
-        return self._converted(table, await super().records(company_id, table, keys))
-
-    @override
-    async def left_out(self, company_id: str) -> dict[str, int]:
-        lost: dict[str, int] = {}
-        for each in self._statements.model.stored:
-            wanted = self._wanted.get(each.name)
-            columns = self._copying.tables[each.name].names
-            missing = (
-                [] if wanted is None else [name for name in columns if name not in wanted.names]
-            )
-            names = [f"{each.name}.{name}" for name in missing] if wanted else [each.name]
-            count = await super().count(each.name, company_id) if names else 0
-            lost |= dict.fromkeys(names, count) if count else {}
-        return lost
 
 
 def progress_of(tables: Tables, company_id: str) -> Select[*tuple[str | int, ...]]:
@@ -214,7 +182,7 @@ def progress_of(tables: Tables, company_id: str) -> Select[*tuple[str | int, ...
 
 
 @asynccontextmanager
-async def open_snapshot(store: Store) -> AsyncIterator[Snapshot]:
-    """The rows of a store's companies at the start of the block."""
+async def open_snapshot(store: Store, wanted: Statements | None = None) -> AsyncIterator[Snapshot]:
+    """The rows of a store's companies at the start of the block; see `Snapshot`."""
     async with store.snapshot() as connection:
-        yield Snapshot(connection, store.statements)
+        yield Snapshot(connection, store.statements, wanted)

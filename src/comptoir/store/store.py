@@ -37,10 +37,10 @@ from comptoir.store.ledger import CREATE, DELETE, Change
 from comptoir.store.refusals import of_write
 from comptoir.store.schema import STATE
 from comptoir.store.text_index import BUSY_PAUSE, TOLERATED_LAG, index_some, outdates_statistics
-from comptoir.store.unit import UnitOfWork, Work, drive
+from comptoir.store.unit import UnitOfWork, Work, Written, drive
 from comptoir.store.watermarks import Watermark
 from comptoir.store.writer import Writer
-from comptoir.store.writes import Written, write, write_all
+from comptoir.store.writes import write, write_all
 
 T = TypeVar("T")
 
@@ -268,16 +268,15 @@ class Reads:
         """The number of records of a set: counted once, then by the changes since."""
         key = company, entity_set.name
         since, known = self._set_counts.get(key, (None, 0))
+        rows: list[Row] = []
         if since is not None:
-            changed = self.statements.service.added_since
-            query = changed.query(company.id, logged_set(entity_set), since, CREATE, DELETE)
-        else:
-            query = self.statements.reads.set_count(company, entity_set)
-        rows = await self._reader.rows(query)
-        if not rows and since is not None:
-            # the database was restored, or the change log was trimmed
-            self._set_counts.pop(key, None)
-            return await self._set_count(company, entity_set)
+            added = self.statements.service.added_since
+            name = logged_set(entity_set)
+            rows = await self._reader.rows(added.query(company.id, name, since, CREATE, DELETE))
+        if not rows:
+            # not counted yet, or the database was restored, or the change log was trimmed
+            known = 0
+            rows = await self._reader.rows(self.statements.reads.set_count(company, entity_set))
         if not rows:
             return 0
         number, more = map(int, rows[0])
@@ -371,10 +370,6 @@ class Store(Reads, ABC):
     @abstractmethod
     def load(self) -> StoreLoad:
         """The load: reads and writes that wait or run, and connections in use."""
-
-    def refuse_writes(self) -> None:
-        """Refuse all writes of records and companies from now on."""
-        self._writer.refuses_writes = True
 
     def replicated(self, company: Company, seen: int) -> Reads:
         """The reads of one company for one request, which a replica may answer.

@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from comptoir.edm.model import Calculated, EntitySet, EntityType, Followed, Reference
+from comptoir.edm.model import Calculated, Company, EntitySet, EntityType, Followed
 from comptoir.edm.numbers import Int32
 from comptoir.edm.record_json import record_encoder
 from comptoir.edm.types import EdmError, Stored
@@ -29,11 +29,19 @@ MOST_CONTAINED = 5_000
 """The most records that are deleted with the one that contains them."""
 
 
-class Saved(msgspec.Struct, frozen=True, gc=False):
-    """A record after a write, with its JSON if that was stored by the write."""
+class Written(msgspec.Struct, frozen=True):
+    """The result of a write: the record after it, or the record that it deleted.
+
+    `number` is the number of the company's last change by then, possibly of another write.
+    `company` has the incarnation that the transaction found. `json` is the record's JSON (see
+    `RecordEncoder`) if the write stored it. `is_recalled`: an earlier request did the same write.
+    """
 
     row: Row
+    number: int
+    company: Company
     json: bytes | None = None
+    is_recalled: bool = False
 
 
 class UnitOfWork:
@@ -55,6 +63,10 @@ class UnitOfWork:
         """Undo the unit's changes in ledger and identity map."""
         self.ledger.roll_back(self._savepoint)
 
+    def written(self, row: Row, json: bytes | None = None) -> Written:
+        """The result of a write with the record after it."""
+        return Written(row, self.ledger.number, self.ledger.company, json)
+
     def read(self, entity_set: EntitySet, key: Stored) -> Steps[Row | None]:
         """Read a record by its key, None if it does not exist."""
         identity = (entity_set.name, (entity_set.type.key,), (key,))
@@ -64,7 +76,7 @@ class UnitOfWork:
             self.identity_map[identity] = rows[0] if rows else None
         return self.identity_map[identity]
 
-    def insert(self, entity_set: EntitySet, given: Mapping[str, Stored], by: str) -> Steps[Saved]:
+    def insert(self, entity_set: EntitySet, given: Mapping[str, Stored], by: str) -> Steps[Written]:
         """Insert a record with the given values; numbers, derives and defaults the others.
 
         `by` is the author in the change log. Raises `Refusal`: 400 without a key, 409 for values of
@@ -90,7 +102,7 @@ class UnitOfWork:
         stored = (self.company_id, number, *json, *record.values())
         yield self.statements.writes.insert[entity_set].many((stored,))
         self.identity_map.replace(entity_set, None, row)
-        return Saved(row, json[0])
+        return self.written(row, json[0])
 
     def update(
         self,
@@ -100,7 +112,7 @@ class UnitOfWork:
         by: str,
         *,
         replaces: bool = False,
-    ) -> Steps[Saved]:
+    ) -> Steps[Written]:
         """Set values of a record and derive others.
 
         With `replaces`, properties that are not given get the values of a new record, except those
@@ -120,12 +132,15 @@ class UnitOfWork:
         else:
             touched = {name for name, value in given.items() if record[name] != value}
             if not touched:
-                return Saved(current)
+                return self.written(current)
         record.update(given)
         derived = yield from self.derive(entity_set, record, given, touched, current)
-        changed = _differing(record, current) if replaces else {*touched, *derived}
+        column_of = entity_type.column_of
+        changed = {
+            each for each in {*touched, *derived} if record[each] != current[column_of[each]]
+        }
         if not changed:
-            return Saved(current)
+            return self.written(current)
         if entity_type.has_rules:
             yield from self.check_rules(entity_set, record, changed)
         yield from self.check_unique(entity_set, key, record, changed)
@@ -140,7 +155,7 @@ class UnitOfWork:
         json = record_encoder(entity_type).columns(row)
         yield self.statements.writes.update(self.company_id, entity_set, names, row, json)
         self.identity_map.replace(entity_set, current, row)
-        return Saved(row, json[0])
+        return self.written(row, json[0])
 
     def delete(self, entity_set: EntitySet, current: Row, by: str) -> Steps[None]:
         """Delete a record with all that it contains.
@@ -194,12 +209,17 @@ class UnitOfWork:
         self, entity_set: EntitySet, record: Mapping[str, Stored], changed: AbstractSet[str]
     ) -> Steps[None]:
         """Raise `Refusal` (400) if changed values are not in order, or reference no record."""
-        entity_type = entity_set.type
+        entity_type, by_name = entity_set.type, entity_set.type.by_name
         for first, last in entity_type.periods:
-            if not changed.isdisjoint((first, last)):
-                _check_period(entity_type, first, last, record, changed)
+            is_open = record[last] == by_name[last].type.default
+            is_checked = not is_open and not changed.isdisjoint((first, last))
+            if is_checked and str(record[first]) > str(record[last]):
+                field, other = (first, last) if first in changed else (last, first)
+                row = refusal_rows.BEGINS_LATE if field == first else refusal_rows.ENDS_EARLY
+                captions = by_name[field].caption, by_name[other].caption
+                raise row(field, name=field, limit=other, field=captions[0], other=captions[1])
         for each in entity_type.references:
-            value, declared = record[each.property], entity_type.by_name[each.property]
+            value, declared = record[each.property], by_name[each.property]
             if value in ("", declared.type.default) or not each.applies(record, changed):
                 continue
             if each.target == entity_set.name and each.is_met_by(record, value):
@@ -207,7 +227,16 @@ class UnitOfWork:
             only = () if each.only is None else (each.only[1],)
             related = self.statements.writes.related[each]
             if not (yield related.query(self.company_id, value, *only)):
-                raise _not_related(entity_type, each, value)
+                raise refusal_rows.NOT_RELATED(
+                    each.property,
+                    name=each.property,
+                    key=each.named_by,
+                    set=each.target,
+                    field=declared.caption,
+                    table=entity_type.caption,
+                    value=str(value),
+                    related=each.caption,
+                )
 
     def check_unique(
         self,
@@ -280,17 +309,25 @@ class UnitOfWork:
         reference = record[rule.reference]
         if reference == "":
             return None
+        entity_type = entity_set.type
+        own_key = record[entity_type.key]
+        identity = (entity_set.name, (rule.named_by,), (reference,))
+        found: Mapping[str, Stored] | None = None
         if record[rule.named_by] == reference:
             # the record references itself, by values that are not stored yet
-            own = all(record[name] == value for name, value in rule.only.items())
-            return record[rule.value] if own else None
-        own_key = record[entity_set.type.key]
-        identity = (entity_set.name, (rule.named_by,), (reference,))
-        if identity in self.identity_map:
-            return _value(entity_set, self.identity_map[identity], own_key, rule)
-        prepared = self.statements.writes.followed[entity_set, rule]
-        rows = yield prepared.query(self.company_id, own_key, reference, *rule.only.values())
-        return rows[0][0] if rows else None
+            found = record
+        elif identity in self.identity_map:
+            other = self.identity_map[identity]
+            # it may be the record itself by its old number
+            if other is not None and other[entity_type.column_of[entity_type.key]] != own_key:
+                found = dict(zip(entity_type.by_name, other[1:], strict=True))
+        else:
+            prepared = self.statements.writes.followed[entity_set, rule]
+            rows = yield prepared.query(self.company_id, own_key, reference, *rule.only.values())
+            return rows[0][0] if rows else None
+        if found is None or any(found[name] != value for name, value in rule.only.items()):
+            return None
+        return found[rule.value]
 
 
 Work = Callable[[UnitOfWork], Steps[T]]
@@ -318,46 +355,6 @@ def taken(entity_set: EntitySet, names: Sequence[str], record: Mapping[str, Stor
     )
 
 
-def _check_period(
-    entity_type: EntityType,
-    first: str,
-    last: str,
-    record: Mapping[str, Stored],
-    changed: AbstractSet[str],
-) -> None:
-    """Raise `Refusal` (400) for a period that ends before it begins."""
-    by_name = entity_type.by_name
-    if record[last] == by_name[last].type.default or str(record[first]) <= str(record[last]):
-        return
-    field, other = (first, last) if first in changed else (last, first)
-    row = refusal_rows.BEGINS_LATE if field == first else refusal_rows.ENDS_EARLY
-    captions = by_name[field].caption, by_name[other].caption
-    raise row(field, name=field, limit=other, field=captions[0], other=captions[1])
-
-
-def _not_related(entity_type: EntityType, reference: Reference, value: Stored) -> Refusal:
-    """400: a reference to a record that does not exist."""
-    name = reference.property
-    return refusal_rows.NOT_RELATED(
-        name,
-        name=name,
-        key=reference.named_by,
-        set=reference.target,
-        field=entity_type.by_name[name].caption,
-        table=entity_type.caption,
-        value=str(value),
-        related=reference.caption,
-    )
-
-
-def _differing(record: Mapping[str, Stored], current: Row) -> set[str]:
-    return {
-        name
-        for (name, value), before in zip(record.items(), current[1:], strict=True)
-        if value != before
-    }
-
-
 def _is_own(entity_type: EntityType, former: Row | None, rule: Calculated) -> bool:
     """Whether a calculated value was set by hand, and is kept."""
     if former is None or not rule.keeps_own:
@@ -382,15 +379,3 @@ def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Calcula
         raise refusal_rows.FOLLOWING_VALUE(
             source, name=rule.target, source=source, problem=error.problem
         ) from None
-
-
-def _value(
-    entity_set: EntitySet, other: Row | None, own_key: Stored, rule: Followed
-) -> Stored | None:
-    """The value of the other record, None if that is the record itself by its old number."""
-    column_of = entity_set.type.column_of
-    if other is None or other[column_of[entity_set.type.key]] == own_key:
-        return None
-    if any(other[column_of[name]] != value for name, value in rule.only.items()):
-        return None
-    return other[column_of[rule.value]]

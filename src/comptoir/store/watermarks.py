@@ -12,12 +12,13 @@ import asyncio
 import fcntl
 import logging
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from comptoir.auth.keys import drafted
 from comptoir.edm.model import Company
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError
@@ -99,36 +100,20 @@ class WatermarkFile:
         They replace a missing, empty or damaged file. Raises `BlockingIOError` while another
         process locks the file, and another `OSError` if it cannot be written.
         """
-        with self._locked():
-            stored: Mapping[Company, Watermark] = {}
+        with os.fdopen(os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            former: Mapping[Company, Watermark] = {}
             with suppress(OperatorError):
-                stored = self.read()
-            merged = Watermarks(stored)
+                former = self.read()
+            merged = Watermarks(former)
             merged.learn(watermarks)
-            if merged != stored:
-                self._replace(merged)
+            if merged != former:
+                stored: _Stored = {}
+                for company, watermark in merged.items():
+                    stored.setdefault(company.id, {})[company.incarnation] = watermark
+                with drafted(self.path, _encode(stored)) as draft:
+                    draft.replace(self.path)
         return merged
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
-        finally:
-            os.close(descriptor)
-
-    def _replace(self, watermarks: Mapping[Company, Watermark]) -> None:
-        stored: _Stored = {}
-        for company, watermark in watermarks.items():
-            stored.setdefault(company.id, {})[company.incarnation] = watermark
-        draft = self.path.with_suffix(".draft")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(_encode(stored))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.path)
 
 
 class WatermarkSaver:
@@ -147,27 +132,22 @@ class WatermarkSaver:
         known = self._watermarks.copy()
         if known.items() <= self._saved.items():
             return
-        try:
-            self._saved = await self._merged(known)
-        except BlockingIOError:
-            # another process that locks the file needs no warning
-            return
-        except OSError as error:
-            if not self._has_failed:
-                self._has_failed = True
-                _log.warning(
-                    "%s cannot be written: %s. A start will not notice a database that was "
-                    "restored from a backup.",
-                    self._file.path,
-                    error.strerror,
-                )
-        else:
-            self._watermarks.learn(self._saved)
-
-    async def _merged(self, known: Mapping[Company, Watermark]) -> Mapping[Company, Watermark]:
-        """Merge into the file, again for up to a second while another process locks it."""
         for _ in range(TRIES):
-            with suppress(BlockingIOError):
-                return await asyncio.to_thread(self._file.merge, known)
-            await asyncio.sleep(TRY_SECONDS)
-        return await asyncio.to_thread(self._file.merge, known)
+            try:
+                self._saved = await asyncio.to_thread(self._file.merge, known)
+            except BlockingIOError:
+                # another process that locks the file needs no warning
+                await asyncio.sleep(TRY_SECONDS)
+            except OSError as error:
+                if not self._has_failed:
+                    self._has_failed = True
+                    _log.warning(
+                        "%s cannot be written: %s. A start will not notice a database that was "
+                        "restored from a backup.",
+                        self._file.path,
+                        error.strerror,
+                    )
+                return
+            else:
+                self._watermarks.learn(self._saved)
+                return

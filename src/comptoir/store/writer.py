@@ -8,7 +8,7 @@ import logging
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, time
@@ -74,9 +74,6 @@ class Writer(ABC):
     GROUP = 256
     """The most units of work in one transaction."""
 
-    refuses_writes = False
-    """Whether only units of `NO_COMPANY` run, such as the revocation of a token."""
-
     def __init__(
         self, settings: Settings, statements: Statements, folder: Path | None = None
     ) -> None:
@@ -86,6 +83,8 @@ class Writer(ABC):
         self._statements = statements
         self._most_waiting = settings.queued_writes
         self._keeps_values = settings.history_days > 0
+        # only units of `NO_COMPANY` run, such as the revocation of a token
+        self._refuses_writes = settings.refuses_writes
         # of companies, and of the control tables: a full queue must not delay a revocation
         self._waiting: Counter[bool] = Counter()
         self._is_stopping = False
@@ -114,7 +113,7 @@ class Writer(ABC):
         if self._is_stopping:
             raise rows.SERVICE_STOPPED()
         is_control = company_id == NO_COMPANY
-        if self.refuses_writes and not is_control:
+        if self._refuses_writes and not is_control:
             raise rows.READ_ONLY_SERVICE()
         if self._waiting[is_control] >= self._most_waiting:
             waiting = self._waiting[is_control]
@@ -182,11 +181,12 @@ class Condition:
 
     def committed(self, ledger: Ledger) -> None:
         """Note a committed transaction."""
-        if not ledger.is_changed:
+        if ledger.last is None:
             return
         self.stored_at = time()
-        if ledger.is_ahead:
-            self._note_ahead(ledger)
+        until = datetime.fromisoformat(ledger.at).timestamp()
+        if until > self.stored_at + TOLERATED_SECONDS:
+            self._note_ahead(ledger, until)
         elif ledger.company_id == self._ahead_company:
             self._ahead_company, self.ahead_until = "", 0.0
 
@@ -204,11 +204,7 @@ class Condition:
             _log.warning("%s", LATER_CATALOG)
         self.has_later_catalog = is_later
 
-    def _note_ahead(self, ledger: Ledger) -> None:
-        until = datetime.fromisoformat(ledger.at).timestamp()
-        seconds = until - time()
-        if seconds <= TOLERATED_SECONDS:
-            return
+    def _note_ahead(self, ledger: Ledger, until: float) -> None:
         if until >= self.ahead_until or ledger.company_id == self._ahead_company:
             self._ahead_company, self.ahead_until = ledger.company_id, until
         if monotonic() >= self._quiet_until:
@@ -217,18 +213,17 @@ class Condition:
                 "the last change of company %s is %.0f seconds ahead of the clock: "
                 "lastModifiedDateTime stays at %s until then. Compare the clocks of the hosts.",
                 ledger.company_id,
-                seconds,
+                until - self.stored_at,
                 ledger.at,
             )
 
-    def warnings(self) -> list[str]:
+    def warnings(self) -> Iterator[str]:
         """Problems for the operator to fix before clients notice them, a line each."""
-        warnings: list[str] = []
         if self.full_at > self.stored_at:
-            since = datetime.fromtimestamp(self.full_at, UTC)
-            warnings.append(
-                f"the disk of the database is full: a write failed at {instant(since)}, and none "
-                "was stored after that"
+            since = instant(datetime.fromtimestamp(self.full_at, UTC))
+            yield (
+                f"the disk of the database is full: a write failed at {since}, and none was stored "
+                "after that"
             )
         is_read_only = self.read_only_at > self.stored_at
         if self._folder is not None:
@@ -236,15 +231,14 @@ class Condition:
             is_read_only |= bool(system.f_flag & os.ST_RDONLY)
             left = system.f_bavail * system.f_frsize
             if left < RESERVE:
-                warnings.append(f"the file system of the database has {left >> 20} MiB left")
+                yield f"the file system of the database has {left >> 20} MiB left"
         if is_read_only:
-            warnings.append("the database is read-only: reads work, and writes are refused")
+            yield "the database is read-only: reads work, and writes are refused"
         if self.has_later_catalog:
-            warnings.append(LATER_CATALOG)
+            yield LATER_CATALOG
         seconds = self.ahead_until - time()
         if seconds > 0:
-            warnings.append(
+            yield (
                 f"the last change of a company is {seconds:.0f} seconds ahead of the clock, and "
                 "lastModifiedDateTime stays there until then; the log names the company"
             )
-        return warnings

@@ -5,6 +5,7 @@ identity map: a unit of work reads what it does not find there.
 """
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
@@ -19,7 +20,7 @@ from comptoir.plan.read import PagePlan, Row
 from comptoir.plan.target import RecordPath, record_not_found
 from comptoir.plan.write import CreatePlan, DeletePlan, RelatedWrite, Repeat, UpdatePlan, WritePlan
 from comptoir.sql.prepared import Steps
-from comptoir.store.unit import Saved, UnitOfWork, taken
+from comptoir.store.unit import UnitOfWork, Written, taken
 
 T = TypeVar("T")
 
@@ -30,32 +31,16 @@ REPEATS_DROPPED = 10
 """The most expired repeatable writes that each new one deletes."""
 
 
-class Written(msgspec.Struct, frozen=True):
-    """The result of a write: the record after it, or the record that it deleted.
-
-    `number` is the number of the company's last change by then, possibly of another write.
-    `company` has the incarnation that the transaction found. `json` is the record's JSON (see
-    `RecordEncoder`) if the write stored it.
-    """
-
-    row: Row
-    number: int
-    company: Company
-    json: bytes | None = None
-
-
+@dataclass(eq=False)
 class GroupRefusal(Exception):  # noqa: N818 - as `Refusal`
     """The refusal of an atomic group: nothing was stored, since one request was refused.
 
     `index` is the number of that request, from 0. `undone` has the results of those before it.
     """
 
-    def __init__(self, index: int, refusal: Refusal, undone: Sequence[Written] = ()) -> None:
-        super().__init__(refusal.message)
-        self.index = index
-        self.refusal = refusal
-        # later changes get the numbers of these, so no tag and no token may contain them
-        self.undone = [Written((0, *each.row[1:]), 0, each.company) for each in undone]
+    index: int
+    refusal: Refusal
+    undone: Sequence[Written] = ()
 
 
 def write(plan: WritePlan, unit: UnitOfWork) -> Steps[Written]:
@@ -74,20 +59,26 @@ def write_all(
     `refused` is the refusal of the request after them. Raises `GroupRefusal` if that or one of them
     is refused, and then none may be committed.
     """
-    done = yield from _recall_all(plans, unit)
-    if done is None:
-        done = []
-        for index, plan in enumerate(plans):
-            try:
-                written = yield from write(plan, unit)
-            except Refusal as refusal:
-                raise GroupRefusal(index, refusal, done) from refusal
-            done.append(written)
+    done: list[Written] = []
+    for index, plan in enumerate(plans):
+        try:
+            written = yield from write(plan, unit)
+        except Refusal as refusal:
+            raise GroupRefusal(index, refusal, _undone(done)) from refusal
+        if done and written.is_recalled != done[0].is_recalled:
+            # another group did the others
+            raise GroupRefusal(index, refusal_rows.GROUP_PARTLY_REPEATED(Repeat.header))
+        done.append(written)
     if refused is not None:
-        raise GroupRefusal(len(plans), refused, done)
+        raise GroupRefusal(len(plans), refused, _undone(done))
     # a read that sees one of these changes sees all of them
     last = max(each.number for each in done)
     return [msgspec.structs.replace(each, number=last) for each in done]
+
+
+def _undone(done: Sequence[Written]) -> Sequence[Written]:
+    # later changes get the numbers of these, so no tag and no token may contain them
+    return [Written((0, *each.row[1:]), 0, each.company) for each in done]
 
 
 def _write(plan: WritePlan, unit: UnitOfWork) -> Steps[Written]:
@@ -106,16 +97,20 @@ def _create(plan: CreatePlan, unit: UnitOfWork) -> Steps[Written]:
     existing: Row | None = None
     if key in given and not plan.body.key_is_generated:
         existing = yield from unit.read(entity_set, given[key])
-    if existing is not None:
-        _check_create(plan, existing, unit.ledger.company)
+    if existing is not None and plan.must_not_exist:
+        raise _unmet(existing, refusal_rows.RECORD_EXISTS("If-None-Match"))
+    if existing is not None and plan.if_match is not None:
+        company = unit.ledger.company
+        if not plan.if_match.contain(opaque_tag(company, existing[0])):
+            raise _changed(company, existing)
     if plan.body.refusal is not None:
         raise _naming(plan.body.refusal, entity_set, given)
     if existing is not None:
         raise taken(entity_set, (key,), given)
-    saved = yield from unit.insert(entity_set, given, plan.by)
+    written = yield from unit.insert(entity_set, given, plan.by)
     for each in plan.related:
-        yield from _create(_joined(each, entity_set, saved.row), unit)
-    return _written(saved, unit)
+        yield from _create(_joined(each, entity_set, written.row), unit)
+    return unit.written(written.row, written.json) if plan.related else written
 
 
 def _placed(plan: CreatePlan, path: RecordPath, unit: UnitOfWork) -> Steps[CreatePlan]:
@@ -169,8 +164,7 @@ def _update(plan: UpdatePlan, unit: UnitOfWork) -> Steps[Written]:
         if body.refusal is not None:
             raise _naming(body.refusal, entity_set, record)
         given = {**given, **_unchanged(plan, record)}
-    saved = yield from unit.update(entity_set, current, given, plan.by, replaces=plan.replaces)
-    return _written(saved, unit)
+    return (yield from unit.update(entity_set, current, given, plan.by, replaces=plan.replaces))
 
 
 def _unchanged(plan: UpdatePlan, record: Mapping[str, Stored]) -> dict[str, Stored]:
@@ -193,16 +187,21 @@ def _unchanged(plan: UpdatePlan, record: Mapping[str, Stored]) -> dict[str, Stor
 def _delete(plan: DeletePlan, unit: UnitOfWork) -> Steps[Written]:
     current = yield from _guarded(plan, unit)
     yield from unit.delete(plan.entity_set, current, plan.by)
-    return _written(Saved(current), unit)
-
-
-def _written(saved: Saved, unit: UnitOfWork) -> Written:
-    return Written(saved.row, unit.ledger.number, unit.ledger.company, saved.json)
+    return unit.written(current)
 
 
 def _guarded(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
-    """The record to write, after its ETag satisfied the preconditions."""
-    current = yield from _current(plan, unit)
+    """The record to write as the transaction sees it, found by its key or along the path.
+
+    Raises `Refusal` unless its ETag satisfies the preconditions.
+    """
+    if isinstance(plan.address, RecordPath):
+        current = yield from _found(plan.address.record(), unit)
+    else:
+        read = yield from unit.read(plan.entity_set, plan.address)
+        if read is None:
+            raise record_not_found(plan.entity_set, plan.address, plan.segment)
+        current = read
     company = unit.ledger.company
     tag = opaque_tag(company, current[0])
     if not plan.if_match.contain(tag):
@@ -210,16 +209,6 @@ def _guarded(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
     if plan.if_none_match is not None and plan.if_none_match.contain(tag):
         raise _unmet(current, refusal_rows.SAME_TAG("If-None-Match"))
     return current
-
-
-def _current(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
-    """The record to write as the transaction sees it, found by its key or along the path."""
-    if not isinstance(plan.address, RecordPath):
-        current = yield from unit.read(plan.entity_set, plan.address)
-        if current is None:
-            raise record_not_found(plan.entity_set, plan.address, plan.segment)
-        return current
-    return (yield from _found(plan.address.record(), unit))
 
 
 def _found(search: Generator[PagePlan, list[Row], T], unit: UnitOfWork) -> Steps[T]:
@@ -252,22 +241,15 @@ def _unmet(current: Row, refusal: Refusal) -> Refusal:
     return refusal
 
 
-def _check_create(plan: CreatePlan, existing: Row, company: Company) -> None:
-    if plan.must_not_exist:
-        raise _unmet(existing, refusal_rows.RECORD_EXISTS("If-None-Match"))
-    if plan.if_match is not None and not plan.if_match.contain(opaque_tag(company, existing[0])):
-        raise _changed(company, existing)
-
-
 class _Outcome(msgspec.Struct):
     """A stored outcome: the record's version, and its values by name (none after a delete).
 
-    `number` is that of the company's last change by then; earlier releases did not store it.
+    `number` is that of the company's last change by then.
     """
 
     version: int
     values: dict[str, Stored]
-    number: int | None = None
+    number: int = 0
 
 
 _encode = msgspec.json.Encoder().encode
@@ -309,29 +291,8 @@ def _recall(plan: WritePlan, repeat: Repeat, unit: UnitOfWork) -> Steps[Written 
     outcome = _decode(str(text))
     properties = plan.entity_set.type.properties
     values = [outcome.values.get(each.name, each.initial) for each in properties]
-    number = unit.ledger.number if outcome.number is None else outcome.number
-    return Written((outcome.version, *values), number, unit.ledger.company)
-
-
-def _recall_all(plans: Sequence[WritePlan], unit: UnitOfWork) -> Steps[list[Written] | None]:
-    """The stored outcomes of a group, None if it was not done before.
-
-    Raises `GroupRefusal` if only some of its writes were done before, by another group.
-    """
-    found: list[Written] = []
-    for index, plan in enumerate(plans):
-        if plan.repeat is None:
-            continue
-        try:
-            written = yield from _recall(plan, plan.repeat, unit)
-        except Refusal as refusal:
-            raise GroupRefusal(index, refusal) from refusal
-        if written is not None:
-            found.append(written)
-        if found and len(found) <= index:
-            partly = refusal_rows.GROUP_PARTLY_REPEATED(Repeat.header)
-            raise GroupRefusal(index, partly)
-    return found or None
+    row = (outcome.version, *values)
+    return Written(row, outcome.number, unit.ledger.company, is_recalled=True)
 
 
 class Prefetch:
@@ -362,18 +323,18 @@ class Prefetch:
             if len(values) > 1:
                 writes = unit.statements.writes
                 found = yield from writes.find(unit.company_id, entity_set, names, values)
-                unit.identity_map.add(entity_set, names, values, found)
+                for each in values:
+                    unit.identity_map[entity_set.name, names, each] = found.get(each)
 
 
 def prefetch(plans: Iterable[WritePlan], unit: UnitOfWork) -> Steps[None]:
     """Read the records that writes of a company are about, and those that they depend on."""
-    first = Prefetch()
+    first, followed = Prefetch(), Prefetch()
     for plan in plans:
         _add(plan, first)
     yield from first.run(unit)
-    followed = Prefetch()
     for plan in plans:
-        if not isinstance(plan, CreatePlan | DeletePlan) and plan.key is not None:
+        if isinstance(plan, UpdatePlan) and plan.key is not None:
             entity_type = plan.entity_set.type
             identity = (plan.entity_set.name, (entity_type.key,), (plan.key,))
             current = unit.identity_map.get(identity)

@@ -21,7 +21,7 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors.messages import quoted
 from comptoir.features.console.tables import CODES, SESSIONS
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import Query, Steps, named
+from comptoir.sql.prepared import Query, Steps
 from comptoir.sql.tables import ISSUERS
 from comptoir.store.control import ControlStore, names_of, stored_names
 
@@ -31,7 +31,6 @@ CODE_SECONDS = 600
 NOTED_SECONDS = 60
 """Seconds of use of a session after which it is noted again."""
 
-_SESSION = select(SESSIONS).where(SESSIONS.c.digest == named("digest"))
 _LONGEST_SUBJECT = 64
 _RANDOM_BYTES = 16
 
@@ -169,7 +168,8 @@ class Logins:
 
     async def session(self, secret: str) -> Session | None:
         """The session with this secret, whether or not it has ended; None if there is none."""
-        rows = await self._control.find(_SESSION, digest=digest_of(secret))
+        of_secret = select(SESSIONS).where(SESSIONS.c.digest == digest_of(secret))
+        rows = await self._control.fetch(of_secret)
         return _session(rows[0]) if rows else None
 
     async def sessions(self, limit: int) -> list[Session]:

@@ -19,8 +19,8 @@ from comptoir.errors.table import INVALID_URL
 from comptoir.features.history import errors
 from comptoir.plan.read import RecordPlan
 from comptoir.plan.target import check_readable, company_id_of
-from comptoir.request.headers import Format, preferences, response_format, spaced_format
-from comptoir.request.options import OptionParser, system_name, whole_number
+from comptoir.request.headers import Format, preferences
+from comptoir.request.options import system_name, whole_number
 from comptoir.request.path import READ_METHODS, parse_path
 from comptoir.response.records import wire_form
 from comptoir.response.response import ODATA_VERSION, Response
@@ -61,13 +61,6 @@ class Scope(msgspec.Struct, frozen=True):
     record: tuple[EntitySet, Stored] | None = None
 
 
-class _Page(msgspec.Struct):
-    """The items of a page as JSON, and the number from which the next one begins, if any."""
-
-    next: int | None
-    items: list[bytes] = []
-
-
 class ChangesResource:
     """Answers requests for the changes of a company, the latest first."""
 
@@ -77,10 +70,7 @@ class ChangesResource:
         self._changes = store.statements.tables.changes
         self._model = model
         self._settings = settings
-        behaviour = settings.behaviour
-        self._instants = instant_type(behaviour.forms)
-        self._format_of = spaced_format if behaviour.envelope.spaced else response_format
-        self._options = OptionParser(behaviour.queries.versions, behaviour.queries.unsupported)
+        self._instants = instant_type(settings.behaviour.forms)
 
     def has(self, path: str) -> bool:
         """Whether a path after a service root is of this resource."""
@@ -94,8 +84,8 @@ class ChangesResource:
         company = await self._service.company(request, company_id)
         if request.method not in READ_METHODS:
             raise rows.METHOD(method=request.method, resource=NAME, allowed="GET, HEAD")
-        options = self._options.parse(request.query)
-        form = self._format_of(request.headers, options.format)
+        options = self._service.options.parse(request.query)
+        form = self._service.format_of(request.headers, options.format)
         require(request.principal, TokenScope.RECORDS_READ)
         allow_options(options, _OPTIONS, NAME)
         given = _given(request.query)
@@ -113,18 +103,18 @@ class ChangesResource:
         )
         if options.top is not None:
             size = min(size, options.top)
-        page = await self._page(request, reads, scope, start, size, form)
+        items, following = await self._page(reads, scope, start, size, form)
         if request.principal.account is not None:
-            request.principal.account.spend(len(page.items))
+            request.principal.account.spend(len(items))
         context = msgspec.json.encode(request.root.context(request.path))
         tail = b""
-        if page.next is not None and len(page.items) != options.top:
-            given[_FROM] = f"{page.next}"
+        if following is not None and len(items) != options.top:
+            given[_FROM] = f"{following}"
             if options.top is not None:
-                given[_TOP] = f"{options.top - len(page.items)}"
+                given[_TOP] = f"{options.top - len(items)}"
             link = request.root.link(request.path, urlencode(given, safe="$", quote_via=quote))
             tail = b',"@odata.nextLink":' + msgspec.json.encode(link)
-        body = b'{"@odata.context":%b,"value":[%b]%b}' % (context, b",".join(page.items), tail)
+        body = b'{"@odata.context":%b,"value":[%b]%b}' % (context, b",".join(items), tail)
         headers = [(b"content-type", form.media_type), ODATA_VERSION]
         if applied := preferred.applied(page_size=page_size):
             headers.append((b"preference-applied", applied))
@@ -148,17 +138,19 @@ class ChangesResource:
         return Scope(company, (entity_set.name,), record)
 
     async def _page(
-        self, request: Request, reads: Reads, scope: Scope, start: int, size: int, form: Format
-    ) -> _Page:
-        """The page that begins at the change with a number; one of long values has fewer items.
+        self, reads: Reads, scope: Scope, start: int, size: int, form: Format
+    ) -> tuple[list[bytes], int | None]:
+        """The items from the change with a number on, and the number of the next page, if any.
 
-        Raises `Refusal` (404) if the change is kept, but not one of the record.
+        A page of long values has fewer items. Raises `Refusal` (404) if the change is kept, but not
+        one of the record.
         """
-        page, characters = _Page(start), 0
-        while page.next is not None and len(page.items) < size and characters < SLICE_CHARACTERS:
+        items, characters = list[bytes](), 0
+        following: int | None = start
+        while following is not None and len(items) < size and characters < SLICE_CHARACTERS:
             # one more shows whether there is a next page
-            limit = min(SLICE, size - len(page.items)) + 1
-            query = self._store.statements.query(_entries(self._changes, scope, page.next, limit))
+            limit = min(SLICE, size - len(items)) + 1
+            query = self._store.statements.query(_entries(self._changes, scope, following, limit))
             # the statement selects the columns of an entry, whose types a row does not say
             found = [Entry(*row) for row in await reads.rows(query)]  # type: ignore[arg-type]
             is_kept = found or not await reads.trimmed_after(scope.company, max(start - 1, 0))
@@ -167,12 +159,12 @@ class ChangesResource:
                 raise errors.NOT_OF_RECORD(
                     _FROM, number=start, key=str(key), set=entity_set.name, resource=NAME
                 )
-            page.next = found.pop().number if len(found) == limit else None
-            page.items += [msgspec.json.encode(self._item(each, form)) for each in found]
+            following = found.pop().number if len(found) == limit else None
+            items += [msgspec.json.encode(self._item(each, form)) for each in found]
             characters += sum([len(each.difference or "") for each in found])
             # encoding many takes long
             await asyncio.sleep(0)
-        return page
+        return items, following
 
     def _item(self, entry: Entry, form: Format) -> dict[str, object]:
         item: dict[str, object] = {
@@ -253,30 +245,21 @@ def _entries(
 
     Those of a record are read along `previous`, and there are none unless it has the first one.
     """
-    if scope.record is not None:
-        return _of_record(changes, scope.company, *scope.record, start, limit)
-    of_company = changes.c[COMPANY_ID] == scope.company.id
-    chosen = _columns(changes).where(of_company, changes.c.number <= start)
-    if scope.sets is not None:
-        listed = [literal(name) for name in sorted(scope.sets)]
-        chosen = chosen.where(changes.c.entity_set.in_(listed) if listed else false())
-    return chosen.order_by(changes.c.number.desc()).limit(limit)
-
-
-def _of_record(
-    changes: Table, company: Company, entity_set: EntitySet, key: Stored, start: int, limit: int
-) -> Select[*tuple[str | int, ...]]:
-    of_company = changes.c[COMPANY_ID] == company.id
-    is_first = (
-        changes.c.number == start,
-        changes.c.entity_set == entity_set.name,
-        changes.c.record == str(key),
-    )
-    first = _columns(changes).add_columns(constant(1).label("place")).where(of_company, *is_first)
+    number, entity_set = changes.c.number, changes.c.entity_set
+    of_company = _columns(changes).where(changes.c[COMPANY_ID] == scope.company.id)
+    if scope.record is None:
+        chosen = of_company.where(number <= start)
+        if scope.sets is not None:
+            listed = [literal(name) for name in sorted(scope.sets)]
+            chosen = chosen.where(entity_set.in_(listed) if listed else false())
+        return chosen.order_by(number.desc()).limit(limit)
+    name, key = scope.record[0].name, str(scope.record[1])
+    is_first = number == start, entity_set == name, changes.c.record == key
+    first = of_company.add_columns(constant(1).label("place")).where(*is_first)
     chain = first.cte("chain", recursive=True)
-    is_next = changes.c.number == chain.c.previous, chain.c.place < limit
-    earlier = _columns(changes).add_columns(chain.c.place + constant(1))
-    chain = chain.union_all(earlier.where(of_company, *is_next))
+    earlier = of_company.add_columns(chain.c.place + constant(1))
+    is_next = number == chain.c.previous, chain.c.place < limit
+    chain = chain.union_all(earlier.where(*is_next))
     return _columns(chain).order_by(chain.c.place)
 
 

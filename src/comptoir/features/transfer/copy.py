@@ -11,7 +11,7 @@ has another catalog, they lack what that does not have, and have empty values in
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing
 from functools import partial
 
 import msgspec
@@ -23,11 +23,10 @@ from comptoir.errors.refusal import OperatorError
 from comptoir.features.transfer import errors as problems
 from comptoir.plan.read import Row
 from comptoir.store.company_names import check_other
-from comptoir.store.company_steps import CopyStep, TablePart, drop_rows, dropping, run_step
+from comptoir.store.company_steps import CopyStep, TablePart, drop_rows, run_step
 from comptoir.store.snapshot import (
     CHANGES,
     LOOKUP,
-    ConvertedSnapshot,
     CopyProgress,
     ShowProgress,
     Snapshot,
@@ -105,15 +104,9 @@ class Copy:
         async with self._open_source() as ours, open_snapshot(self._target) as theirs:
             await _state(self._id, ours, theirs, restart=restart)
 
-    @asynccontextmanager
-    async def _open_source(self) -> AsyncIterator[Snapshot]:
+    def _open_source(self) -> AbstractAsyncContextManager[Snapshot]:
         """The rows of the source as the target has them."""
-        here, there = self._source.statements, self._target.statements
-        async with self._source.snapshot() as connection:
-            if here.model.source == there.model.source:
-                yield Snapshot(connection, here)
-            else:
-                yield ConvertedSnapshot(connection, here, there)
+        return open_snapshot(self._source, self._target.statements)
 
     async def run(self, *, restart: bool) -> CopyReport:
         """Copy the company, or resume an interrupted copy.
@@ -155,7 +148,7 @@ class Copy:
             self._move(progress.number)
         else:
             if progress is not None:
-                dropped = dropping(self._progress.holder)
+                dropped = CopyProgress("", 0, self._progress.holder)
                 await self._step(dropped)
                 await drop_rows(self._target, self._id, dropped, self._show_progress)
             self._move(last)
