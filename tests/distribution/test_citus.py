@@ -13,13 +13,7 @@ import pytest
 
 from comptoir.catalog import read_catalog
 from comptoir.errors.refusal import OperatorError
-from comptoir.store.postgres.migration import (
-    SEQUENTIAL,
-    ClusterState,
-    Placement,
-    check_cluster,
-    distribution,
-)
+from comptoir.store.postgres.migration import SEQUENTIAL, ClusterState, check_cluster, distribution
 from distribution.own_sets import write_own
 from support.catalogs import COURIERS
 from support.command import Command
@@ -32,7 +26,7 @@ from support.subjects import added_options
 
 DISTRIBUTE = ("migrate", "--distribute", "citus", "--database")
 BARE = ClusterState("12.1", {}, ())
-DONE: Mapping[str, Placement] = {table: Placement(by_company=True, group=7) for table in TABLES}
+DONE: Mapping[str, tuple[bool, int]] = dict.fromkeys(TABLES, (True, 7))
 
 STAND_IN = """
 INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
@@ -180,14 +174,12 @@ def test_the_statements_follow_from_the_state_of_the_cluster() -> None:
 
 @pytest.mark.parametrize(
     "placements",
-    [
-        {**DONE, "repeats": Placement(by_company=False, group=7)},
-        {**DONE, "repeats": Placement(by_company=True, group=8)},
-        {"repeats": Placement(by_company=True, group=7)},
-    ],
+    [{**DONE, "repeats": (False, 7)}, {**DONE, "repeats": (True, 8)}, {"repeats": (True, 7)}],
     ids=["by another column", "apart", "without the companies"],
 )
-def test_a_table_with_another_distribution_is_refused(placements: Mapping[str, Placement]) -> None:
+def test_a_table_with_another_distribution_is_refused(
+    placements: Mapping[str, tuple[bool, int]],
+) -> None:
     with pytest.raises(OperatorError, match=r"table repeats of x .* undistribute_table"):
         distribution(TABLES, replace(BARE, placements=placements), "x")
 

@@ -11,9 +11,10 @@ import configparser
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 from unicodedata import unidata_version
 from urllib.parse import SplitResult, parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -22,12 +23,17 @@ import asyncpg
 from comptoir.config import Settings
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
+from comptoir.plan.read import Row
+from comptoir.sql.prepared import Query
 from comptoir.store.fair_queue import FairSemaphore
 from comptoir.store.postgres.errors import DRIVER_ERRORS, is_lost, operator_error_of, refusal_of
-from comptoir.store.schema import HEAD, Report, SchemaState, check_state
+from comptoir.store.schema import HEAD, Report, SchemaState, SchemaSteps, check_state, state_of
+from comptoir.store.unit import drive
 from comptoir.store.urls import POSTGRES, redacted
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+
+T = TypeVar("T")
 
 MINIMUM_VERSION = 14
 ENCODING = "UTF8"
@@ -52,9 +58,6 @@ _CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _LISTS = ("host", "port")
 _FILES = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
 _PORTS = range(1, 65_536)
-_HAS_TABLES = (
-    "SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('schema_state') IS NOT NULL"
-)
 _IS_READ_ONLY = "SELECT current_setting('transaction_read_only') = 'on'"
 _MALFORMED = "the URL, a PG… environment variable, or the service file is malformed"
 
@@ -148,13 +151,21 @@ async def check_primary(connection: Connection, url: str) -> None:
         raise problems.STANDBY(url=redacted(url))
 
 
+async def run_query(
+    connection: Connection, query: Query, seconds: float | None = None
+) -> list[Row]:
+    """All rows of a statement, which is cancelled after `seconds`."""
+    records = await connection.fetch(query.text, *query.values, timeout=seconds)
+    return list(map(tuple, records))
+
+
+async def run_steps(connection: Connection, steps: SchemaSteps[T]) -> T:
+    """Run the statements of a migration, and return the result; raises `DRIVER_ERRORS`."""
+    return await drive(steps, partial(run_query, connection))
+
+
 async def _state(connection: Connection) -> SchemaState:
-    has_version, has_state = await connection.fetchrow(_HAS_TABLES) or (False, False)
-    revision = None
-    if has_version:
-        revision = await connection.fetchval("SELECT version_num FROM alembic_version")
-    rows = await connection.fetch("SELECT name, value FROM schema_state") if has_state else []
-    return SchemaState.of(revision, {str(name): str(value) for name, value in rows})
+    return await run_steps(connection, state_of("postgresql"))
 
 
 async def accepted(settings: Settings) -> str | None:

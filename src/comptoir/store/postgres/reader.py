@@ -23,7 +23,7 @@ from comptoir.sql.prepared import SHAPES_CACHED, Query
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.fair_queue import FairQueue, Load, half
 from comptoir.store.jobs import cancel_and_wait
-from comptoir.store.postgres.connection import Connection, Pool
+from comptoir.store.postgres.connection import Connection, Pool, run_query
 from comptoir.store.postgres.errors import DRIVER_ERRORS, DriverError, is_lost, refusal_of
 from comptoir.store.store import (
     SLICE,
@@ -270,14 +270,6 @@ class PoolReader(Reader):
         if isinstance(error, TimeoutError | asyncpg.QueryCanceledError):
             return refusal_rows.QUERY_TOO_LONG(seconds=self.seconds)
         return refusal_of(error)
-
-
-async def run_query(
-    connection: Connection, query: Query, seconds: float | None = None
-) -> list[Row]:
-    """All rows of a statement, which is cancelled after `seconds`."""
-    records = await connection.fetch(query.text, *query.values, timeout=seconds)
-    return list(map(tuple, records))
 
 
 async def roll_back(connection: Connection) -> None:

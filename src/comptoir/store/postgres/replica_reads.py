@@ -22,7 +22,13 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Prepared, Query
-from comptoir.store.postgres.connection import Connection, check_server, connect, connected
+from comptoir.store.postgres.connection import (
+    Connection,
+    check_server,
+    connect,
+    connected,
+    run_query,
+)
 from comptoir.store.postgres.errors import (
     DRIVER_ERRORS,
     DriverError,
@@ -31,7 +37,7 @@ from comptoir.store.postgres.errors import (
     is_request_error,
     operator_error_of,
 )
-from comptoir.store.postgres.reader import PoolReader, ReadPool, roll_back, run_query
+from comptoir.store.postgres.reader import PoolReader, ReadPool, roll_back
 from comptoir.store.store import NoteOutcome, Reader, Slices
 from comptoir.store.urls import redacted
 

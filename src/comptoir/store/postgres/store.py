@@ -20,9 +20,16 @@ from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
 from comptoir.store.control import READ_SECONDS
-from comptoir.store.postgres.connection import Connection, Pool, check_ready, close, connect
+from comptoir.store.postgres.connection import (
+    Connection,
+    Pool,
+    check_ready,
+    close,
+    connect,
+    run_query,
+)
 from comptoir.store.postgres.errors import DRIVER_ERRORS, refusal_of
-from comptoir.store.postgres.reader import PoolReader, ReadPool, run_query
+from comptoir.store.postgres.reader import PoolReader, ReadPool
 from comptoir.store.postgres.replica_reads import (
     REACH_SECONDS,
     FallbackReader,

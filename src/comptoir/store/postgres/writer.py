@@ -21,7 +21,7 @@ from comptoir.plan.read import Row
 from comptoir.sql.prepared import BulkCopy, BulkQuery, ManyQueries, Statement, Value
 from comptoir.sql.statements import Statements
 from comptoir.store.ledger import Change, Ledger
-from comptoir.store.postgres.connection import Connection, Pool
+from comptoir.store.postgres.connection import Connection, Pool, run_query
 from comptoir.store.postgres.errors import (
     DRIVER_ERRORS,
     DriverError,
@@ -31,7 +31,7 @@ from comptoir.store.postgres.errors import (
     refusal_of,
     violated_constraint,
 )
-from comptoir.store.postgres.reader import roll_back, run_query
+from comptoir.store.postgres.reader import roll_back
 from comptoir.store.refusals import duplicate
 from comptoir.store.unit import UnitOfWork, drive
 from comptoir.store.writer import NO_COMPANY, Job, Writer
