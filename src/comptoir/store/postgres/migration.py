@@ -13,7 +13,7 @@ statement runs on that node.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from unicodedata import unidata_version
@@ -29,9 +29,14 @@ from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.dialects.postgresql.routines import routine_statements, routines_digest
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.growth import declared_sets
-from comptoir.store.postgres import connection as driver
-from comptoir.store.postgres.connection import Connection, run_steps
-from comptoir.store.postgres.errors import DRIVER_ERRORS, driver_message, operator_error_of
+from comptoir.store.postgres.connection import (
+    Connection,
+    check_primary,
+    connect,
+    connected,
+    run_steps,
+)
+from comptoir.store.postgres.errors import driver_message
 from comptoir.store.revisions import check_growth, check_unique, declared_schema, upgrade
 from comptoir.store.schema import HEAD, TEXT_INDEX, Report, SchemaState, state_of, store_state
 from comptoir.store.urls import redacted
@@ -59,6 +64,9 @@ MINIMUM_CITUS = 11
 
 FIRST = "companies"
 """The table that is distributed first, and with which the others are colocated."""
+
+Placements = Mapping[str, tuple[bool, int]]
+"""Distributed tables: whether by the company, and the group of colocated ones that each is in."""
 
 SEQUENTIAL = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
 """Required in a transaction that creates functions and tables on all nodes."""
@@ -120,17 +128,10 @@ async def migrate_server(
     be used or distributed, or has a newer schema.
     """
     url = settings.database
-    driver.check_url(url)
-    try:
-        connection = await driver.connect(settings, url, seconds=settings.connect_seconds)
-        try:
-            await driver.check_primary(connection, url)
-            name = redacted(url)
-            return await _Migration(connection, settings, model, name, report, distribute).run()
-        finally:
-            connection.terminate()
-    except DRIVER_ERRORS as error:
-        raise operator_error_of(url, error) from error
+    async with connected(settings, url, takes_long=True) as connection:
+        await check_primary(connection, url)
+        name = redacted(url)
+        return await _Migration(connection, settings, model, name, report, distribute).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,19 +187,18 @@ class _Migration:
 
     async def _upgrade(self) -> str:
         """Run the steps within the transaction; returns the revision."""
-        tables = list(build_tables(self.model).metadata.tables)
-        cluster = await cluster_of(self.connection, tables)
+        citus = await self.connection.fetchval(_EXTENSION)
         if self.distribute:
-            check_cluster(cluster, self.name)
-        if cluster is not None:
+            check_citus(citus, self.name)
+        if citus is not None:
             await self.connection.execute(SEQUENTIAL)
         steps = upgrade(self.model, self.name, POSTGRESQL.compiler)
         state = await run_steps(self.connection, steps)
         if state.revision == HEAD:
             await self._install_routines(state)
             await self._index_texts()
-        if cluster is not None and (self.distribute or cluster.is_distributed):
-            await self._distribute(tables)
+        if citus is not None:
+            await self._distribute()
         return state.revision or ""
 
     async def _build_indexes(self) -> None:
@@ -211,7 +211,7 @@ class _Migration:
             return
         await self.connection.execute(WITHOUT_LIMIT)
         url, seconds = self.settings.database, self.settings.connect_seconds
-        builder = await driver.connect(self.settings, url, seconds=seconds)
+        builder = await connect(self.settings, url, seconds=seconds)
         try:
             # PgBouncer would keep these for other sessions
             if self.settings.statement_cache:
@@ -243,9 +243,9 @@ class _Migration:
         There are none on Citus, or in a schema that lacks revisions.
         """
         state = await run_steps(self.connection, state_of("postgresql"))
-        cluster = await cluster_of(self.connection, [FIRST])
-        is_distributed = cluster is not None and cluster.is_distributed
-        if is_distributed or state.revision != HEAD:
+        if state.revision != HEAD:
+            return [], []
+        if await self.connection.fetchval(_EXTENSION) and await self._placements([FIRST]):
             return [], []
         check_growth(state, self.model, self.name)
         declared = declared_schema(self.model).tables
@@ -305,14 +305,28 @@ class _Migration:
                 "pg_trgm, then run `comptoir migrate` again."
             )
 
-    async def _distribute(self, tables: Sequence[str]) -> None:
-        # read the state again, because the upgrade may have created tables
-        cluster = await cluster_of(self.connection, tables)
-        statements = [] if cluster is None else distribution(tables, cluster, self.name)
-        for statement in statements:
+    async def _distribute(self) -> None:
+        """Distribute the tables that are not, if that is wanted or others are."""
+        tables = list(build_tables(self.model).metadata.tables)
+        placements = await self._placements(tables)
+        if not self.distribute and FIRST not in placements:
+            return
+        missing = [each for each in tables if each not in placements]
+        unsuitable = await self.connection.fetchrow(_UNIQUE_ACROSS, missing, COMPANY_ID)
+        check_placements(placements, self.name)
+        if unsuitable:
+            index, table = unsuitable
+            raise problems.INDEX_WITHOUT_COMPANY(
+                index=index, table=table, name=self.name, column=COMPANY_ID
+            )
+        for statement in distribution(missing):
             await self.connection.execute(statement)
-        if statements:
+        if missing:
             self.report(f"{self.name}: its tables are distributed by {COMPANY_ID}.")
+
+    async def _placements(self, tables: Sequence[str]) -> Placements:
+        rows = await self.connection.fetch(_PLACEMENTS, tables, COMPANY_ID)
+        return {table: (by_company, group) for table, by_company, group in rows}
 
 
 def _definition(index: Index) -> str:
@@ -321,72 +335,30 @@ def _definition(index: Index) -> str:
     return ",".join(index.columns.keys()) + " where" * has_condition
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterState:
-    """The state of a database with Citus.
-
-    `version` is the extension's. `placements` has the distributed tables: whether that is by the
-    company, and the number of the tables that each is colocated with. `unique_across` lists the
-    unique indexes that lack `company_id`, each with its table.
-    """
-
-    version: str
-    placements: Mapping[str, tuple[bool, int]]
-    unique_across: Sequence[tuple[str, str]]
-
-    @property
-    def is_distributed(self) -> bool:
-        """Whether the tables are distributed, except those that later revisions have added."""
-        return FIRST in self.placements
-
-
-async def cluster_of(connection: Connection, tables: Sequence[str]) -> ClusterState | None:
-    """The state of these tables, or None without Citus."""
-    version = await connection.fetchval(_EXTENSION)
-    if version is None:
-        return None
-    placements = await connection.fetch(_PLACEMENTS, tables, COMPANY_ID)
-    indexes = await connection.fetch(_UNIQUE_ACROSS, tables, COMPANY_ID)
-    return ClusterState(
-        version,
-        {table: (by_company, group) for table, by_company, group in placements},
-        [(index, table) for index, table in indexes],
-    )
-
-
-def check_cluster(cluster: ClusterState | None, name: str) -> None:
+def check_citus(version: str | None, name: str) -> None:
     """Raise `OperatorError` if Citus is missing or too old; it calls the database `name`."""
-    if cluster is None:
+    if version is None:
         raise problems.NO_CITUS(name=name)
-    if int(cluster.version.partition(".")[0]) < MINIMUM_CITUS:
-        raise problems.OLD_CITUS(name=name, version=cluster.version, least=MINIMUM_CITUS)
+    if int(version.partition(".")[0]) < MINIMUM_CITUS:
+        raise problems.OLD_CITUS(name=name, version=version, least=MINIMUM_CITUS)
 
 
-def distribution(tables: Sequence[str], cluster: ClusterState, name: str) -> list[str]:
-    """The statements that distribute the tables that are not distributed yet.
-
-    They run in this order, in one transaction. Raises `OperatorError` if a table cannot be
-    distributed, or is distributed differently.
-    """
-    expected = (True, cluster.placements[FIRST][1]) if cluster.is_distributed else None
-    for table, placement in cluster.placements.items():
+def check_placements(placements: Placements, name: str) -> None:
+    """Raise `OperatorError` if a table is not distributed as the others are."""
+    expected = (True, placements[FIRST][1]) if FIRST in placements else None
+    for table, placement in placements.items():
         if placement != expected:
             raise problems.NOT_DISTRIBUTED(table=table, name=name, column=COMPANY_ID, first=FIRST)
-    missing = [table for table in tables if table not in cluster.placements]
-    for index, table in cluster.unique_across:
-        if table in missing:
-            raise problems.INDEX_WITHOUT_COMPANY(
-                index=index, table=table, name=name, column=COMPANY_ID
-            )
-    statements: list[str] = []
-    if not cluster.is_distributed:
+
+
+def distribution(missing: Sequence[str]) -> Iterator[str]:
+    """The statements that distribute tables, in this order, in one transaction."""
+    if FIRST in missing:
         # routines that were created before the extension exist on the coordinator only
-        statements += routine_statements()
-        missing.sort(key=lambda table: table != FIRST)
-    for table in missing:
+        yield from routine_statements()
+    for table in sorted(missing, key=lambda table: table != FIRST):
         colocated = "none" if table == FIRST else FIRST
-        statements.append(
+        yield (
             f"SELECT create_distributed_table('\"{table}\"', '{COMPANY_ID}',"
             f" colocate_with => '{colocated}')"
         )
-    return statements

@@ -260,16 +260,14 @@ class PostgresWriter(Writer):
 
     async def _resolve(self, doubt: _InDoubt) -> None:
         """Return if a transaction was committed; raises `Refusal` if not, or if that is unknown."""
-        ledger, is_rolled_back = doubt.ledger, False
+        ledger, outcome = doubt.ledger, refusal_rows.LOST_IN_DOUBT
         if ledger.last is not None:
             with suppress(Refusal, *DRIVER_ERRORS):
                 if await self._is_logged(ledger.company_id, ledger.last):
                     self._note_commit(ledger)
                     return
-                is_rolled_back = True
-        if is_rolled_back:
-            raise refusal_rows.ROLLED_BACK() from doubt
-        raise refusal_rows.LOST_IN_DOUBT() from doubt
+                outcome = refusal_rows.ROLLED_BACK
+        raise outcome() from doubt
 
     async def _is_logged(self, company_id: str, last: Change) -> bool:
         async with self._pool.acquired() as connection:

@@ -9,8 +9,8 @@ from pathlib import Path
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
 from comptoir.sql.dialects.sqlite import SQLITE
-from comptoir.store.schema import HEAD, SERVES, SchemaState, check_state, state_of
-from comptoir.store.sqlite.connection import Connection, connect, is_writable
+from comptoir.store.schema import HEAD, SERVES, SchemaState, state_of
+from comptoir.store.sqlite.connection import Connection, cannot_open, connect, is_writable
 
 LOCK_SECONDS = 30.0
 """Seconds that a process waits for others that migrate or use the same file."""
@@ -39,12 +39,13 @@ def migrate_file(path: Path, model: Model) -> str:
     cannot be opened or written, or if its schema is too new.
     """
     _create_file(path)
+    current = SchemaState(HEAD, SERVES[HEAD], catalog=model.source)
     with closing(connect(path, writes=True, lock_seconds=LOCK_SECONDS)) as connection:
-        if _state(connection) == SchemaState(HEAD, SERVES[HEAD], catalog=model.source):
-            return HEAD
-        from comptoir.store.revisions import upgrade  # noqa: PLC0415 - only if it is outdated
-
         try:
+            if connection.drive(state_of("sqlite")) == current:
+                return HEAD
+            from comptoir.store.revisions import upgrade  # noqa: PLC0415 - only if it is outdated
+
             connection.execute("BEGIN IMMEDIATE")
             state = connection.drive(upgrade(model, str(path), SQLITE.compiler))
             store_statistics(connection, [each.name for each in model.stored])
@@ -54,28 +55,19 @@ def migrate_file(path: Path, model: Model) -> str:
         return state.revision or ""
 
 
-def check_file(path: Path, model: Model) -> None:
-    """Raise `OperatorError` if a file that is only read lacks the current schema or the catalog."""
+def file_state(path: Path) -> SchemaState:
+    """The state of the schema of a file; raises `OperatorError` if the file cannot be read."""
     with closing(connect(path, writes=False, lock_seconds=LOCK_SECONDS)) as connection:
-        check_state(_state(connection), str(path), model.source)
+        try:
+            return connection.drive(state_of("sqlite"))
+        except sqlite3.Error as error:
+            raise cannot_open(path, error) from error
 
 
 def check_writable(path: Path) -> None:
     """Raise `OperatorError` if a file exists and cannot be written."""
     if path.exists() and not is_writable(path):
         raise problems.READ_ONLY_DATABASE(path=path)
-
-
-def accepted(path: Path) -> str | None:
-    """The source of the model that a file has; None without a file or a catalog in it."""
-    if not path.exists():
-        return None
-    with closing(connect(path, writes=False, lock_seconds=LOCK_SECONDS)) as connection:
-        return _state(connection).catalog
-
-
-def _state(connection: Connection) -> SchemaState:
-    return connection.drive(state_of("sqlite"))
 
 
 def _create_file(path: Path) -> None:
