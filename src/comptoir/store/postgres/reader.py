@@ -30,7 +30,6 @@ from comptoir.store.postgres.errors import DRIVER_ERRORS, DriverError, is_lost, 
 from comptoir.store.store import (
     SLICE,
     SLICE_CHARACTERS,
-    SLICE_ROWS,
     WHILE_CONNECTED,
     Reader,
     Slices,
@@ -54,8 +53,8 @@ QUICK_RUNS = 3
 _FAILED = -1
 """The number of quick runs after an attempt that was slow."""
 
-FETCH_ROWS = 50
-"""Rows of the first fetch of a portion from a cursor."""
+FIRST_FETCH, LARGEST_FETCH = 10, 640
+"""Rows of the first fetch of a portion from a cursor, and the most rows of a fetch."""
 
 T = TypeVar("T")
 
@@ -306,7 +305,7 @@ async def fetch_portion(
     They are `most` rows, or about `SLICE_CHARACTERS` of text.
     """
     rows: list[Row] = []
-    left, size = SLICE_CHARACTERS, FETCH_ROWS
+    left, size = SLICE_CHARACTERS, FIRST_FETCH
     while left > 0 and len(rows) < most:
         some = await fetch(size)
         volume = characters(some)
@@ -315,5 +314,5 @@ async def fetch_portion(
         if len(some) < size:
             return rows, True
         # the rest of the portion, if its rows are as long
-        size = max(min(left * size // (volume + 1), SLICE_ROWS, most - len(rows)), 1)
+        size = max(min(left * size // (volume + 1), LARGEST_FETCH, most - len(rows)), 1)
     return rows, False

@@ -40,7 +40,7 @@ from comptoir.store.postgres.errors import (
     DriverError,
     driver_message,
     is_lost,
-    is_request_error,
+    request_refusal,
 )
 from comptoir.store.postgres.reader import PoolReader, ReadPool, roll_back
 from comptoir.store.store import NoteOutcome, Reader, Slices
@@ -56,9 +56,6 @@ SERVED, BEHIND, FAILED, PAUSED = "replica", "behind", "failed", "paused"
 """The outcomes of a read that the replica may serve, as in the metrics."""
 
 T = TypeVar("T")
-
-Confirm = Callable[[], Awaitable[None]]
-"""Raises `Renewed` unless the company still has its incarnation on the primary."""
 
 _log = logging.getLogger(__name__)
 
@@ -148,7 +145,10 @@ class Replica:
 
         Raises `Unserved`, and `DRIVER_ERRORS`.
         """
-        self._check_pause()
+        # the first read after a pause tries the replica
+        if self._problem and monotonic() < self._tried_at + PAUSE_SECONDS:
+            raise Unserved(PAUSED)
+        self._tried_at = monotonic()
         try:
             async with self.pool.acquired() as connection:
                 try:
@@ -160,15 +160,6 @@ class Replica:
         except Refusal as refusal:
             # all connections are in use
             raise Unserved(FAILED) from refusal
-
-    def _check_pause(self) -> None:
-        """Raise `Unserved` during a pause; the first read after a pause tries the replica."""
-        if not self._problem:
-            return
-        now = monotonic()
-        if now < self._tried_at + PAUSE_SECONDS:
-            raise Unserved(PAUSED)
-        self._tried_at = now
 
     def pause(self, problem: str) -> Unserved:
         """Let reads avoid the replica, and log that; returns what to raise."""
@@ -251,7 +242,7 @@ class ReplicaReader(PoolReader):
     @override
     def _refusal(self, error: DriverError) -> Exception:
         # a timeout or a value that cannot be computed would occur on the primary too
-        if isinstance(error, TimeoutError) or is_request_error(error):
+        if isinstance(error, TimeoutError) or request_refusal(error):
             return super()._refusal(error)
         # others might not occur there
         if is_lost(error):
@@ -263,14 +254,14 @@ class FallbackReader(Reader):
     """Reads on the replica, and after the first read that it does not serve, on the primary.
 
     Each read of the replica checks the company's incarnation. `confirm` checks it on the primary,
-    once. All methods also raise `Renewed`.
+    once, and raises `Renewed` if it is another one there.
     """
 
     def __init__(
         self,
         replica: ReplicaReader,
         primary: PoolReader,
-        confirm: Confirm,
+        confirm: Callable[[], Awaitable[None]],
         note_outcome: NoteOutcome,
     ) -> None:
         self._replica = replica

@@ -40,7 +40,7 @@ from comptoir.store.postgres.replica_reads import (
 )
 from comptoir.store.postgres.writer import PostgresWriter
 from comptoir.store.refusals import database_failed
-from comptoir.store.schema import SchemaState, check_state
+from comptoir.store.schema import check_state, state_of
 from comptoir.store.store import (
     SLICE_ROWS,
     NoteOutcome,
@@ -65,15 +65,11 @@ STOP_SECONDS = 1.0
 WRITING_SHARE = 4
 """One in this number of connections is reserved for writes."""
 
-READINESS = Query(
-    "SELECT version_num, (SELECT serves.value FROM schema_state AS serves, schema_state AS kept"
-    " WHERE serves.name = 'serves' AND kept.name = 'revision' AND kept.value = version_num),"
-    " has_table_privilege('companies', 'SELECT'), current_setting('transaction_read_only') = 'on',"
-    " (SELECT value FROM schema_state WHERE name = 'catalog')"
-    " FROM (SELECT) AS always LEFT JOIN alembic_version ON true",
-    (),
+READINESS = (
+    "SELECT has_table_privilege('companies', 'SELECT'),"
+    " current_setting('transaction_read_only') = 'on'"
 )
-"""Reads the schema's state, and a privilege; none of it is in a distributed table.
+"""Reads nothing of a distributed table, and neither does `state_of`.
 
 On a cluster of Citus, a failed worker makes only its own companies unavailable. If this statement
 read a company, all hosts would be unready, and a proxy would exclude them all.
@@ -190,19 +186,18 @@ class PostgresStore(Store):
 
     @override
     async def check(self) -> None:
-        (row,) = await self._pool_reader.lookup(READINESS)
-        revision, serves, may_read, is_read_only, catalog = row
+        state = await self.read(state_of("postgresql"))
         try:
-            texts = [str(each) if each else None for each in (revision, serves)]
-            check_state(SchemaState(*texts), self._name)
+            check_state(state, self._name)
         except OperatorError as error:
             raise _not_ready(error) from error
+        ((may_read, is_read_only),) = await self._pool_reader.lookup(Query(READINESS, ()))
         if not may_read:
             raise refusal_of(
                 asyncpg.InsufficientPrivilegeError("permission denied for table companies")
             )
         self.condition.read_only_at = time() if is_read_only else 0.0
-        self.condition.note_catalog([str(catalog)], self.statements.model.source)
+        self.condition.note_catalog([state.catalog or ""], self.statements.model.source)
 
     async def _connect_checked(self) -> Connection:
         """Open a connection; checks server and schema first, until a check has succeeded.

@@ -26,9 +26,9 @@ from comptoir.store.postgres.errors import (
     DRIVER_ERRORS,
     DriverError,
     is_lost,
-    is_request_error,
     is_unanswered,
     refusal_of,
+    request_refusal,
     violated_constraint,
 )
 from comptoir.store.postgres.reader import roll_back
@@ -204,7 +204,7 @@ class PostgresWriter(Writer):
                         # a rollback would wait for the server that hangs
                         connection.terminate()
                     await roll_back(connection)
-                    if is_request_error(error) and len(jobs) > 1:
+                    if len(jobs) > 1 and request_refusal(error):
                         # the error of one unit must not fail the others
                         return error
                     refusal = refusal_of(error)
