@@ -106,19 +106,21 @@ class PostgresStore(Store):
         writing = max(settings.database_connections // WRITING_SHARE, 1)
         reading = max(settings.database_connections - writing, 1)
         seconds = settings.connect_seconds
-        self._writes = Pool(self._connect_checked, writing, seconds)
+        writes = Pool(self._connect_checked, writing, seconds)
         self._reads = ReadPool(self._connect_checked, settings, reading, seconds)
         # a connection of its own, so that reads never delay what is known of clients
-        self._control = ReadPool(self._connect_checked, settings, 1, seconds)
-        self._pool_reader, control = [
+        control = ReadPool(self._connect_checked, settings, 1, seconds)
+        self._pools: list[Pool] = [writes, self._reads, control]
+        self._pool_reader, control_reader = [
             PoolReader(each, statements.reads, SliceScheduler(), settings.scan_seconds)
-            for each in (self._reads, self._control)
+            for each in (self._reads, control)
         ]
         self._replica: Replica | None = None
         if settings.read_database:
             self._replica = Replica(settings, statements.service.replica_state, self._system)
-        self._pool_writer = PostgresWriter(self._writes, settings, statements)
-        read_control = partial(control.lookup, seconds=READ_SECONDS)
+            self._pools.append(self._replica.pool)
+        self._pool_writer = PostgresWriter(writes, settings, statements)
+        read_control = partial(control_reader.lookup, seconds=READ_SECONDS)
         super().__init__(statements, self._pool_reader, self._pool_writer, read_control)
 
     @property
@@ -130,11 +132,6 @@ class PostgresStore(Store):
             sum(each.in_use for each in self._pools),
             sum(each.idle for each in self._pools),
         )
-
-    @property
-    def _pools(self) -> Sequence[Pool]:
-        pools = [self._reads, self._writes, self._control]
-        return pools if self._replica is None else [*pools, self._replica.pool]
 
     @override
     def replicated(self, company: Company, seen: int) -> Reads:
