@@ -93,8 +93,18 @@ class DatabaseSession:
     async def flush(self) -> None:
         """Run the delayed statements in order."""
         delayed, self._delayed = self._delayed, []
-        for first, rows in delayed:
-            await _run_many(self._connection, first, rows)
+        for statement, rows in delayed:
+            bulk = statement.bulk
+            if isinstance(bulk, BulkCopy) and len(rows) >= COPY_ROWS:
+                await self._connection.copy_records_to_table(
+                    bulk.table, records=rows, columns=bulk.columns
+                )
+            elif isinstance(bulk, BulkQuery) and len(rows) >= ARRAY_ROWS and bulk.accepts(rows):
+                # a generic plan from the start of a load is slow when the table has grown
+                await self._connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
+                await run_query(self._connection, bulk.query(rows))
+            else:
+                await self._connection.executemany(statement.text, rows)
 
 
 class PostgresWriter(Writer):
@@ -281,17 +291,3 @@ class PostgresWriter(Writer):
             finally:
                 await roll_back(connection)
         return [Change(*row) for row in rows] == [last]  # type: ignore[arg-type]
-
-
-async def _run_many(
-    connection: Connection, statement: ManyQueries, rows: Sequence[Sequence[Value]]
-) -> None:
-    bulk = statement.bulk
-    if isinstance(bulk, BulkCopy) and len(rows) >= COPY_ROWS:
-        await connection.copy_records_to_table(bulk.table, records=rows, columns=bulk.columns)
-    elif isinstance(bulk, BulkQuery) and len(rows) >= ARRAY_ROWS and bulk.accepts(rows):
-        # a generic plan from the start of a load is slow when the table has grown
-        await connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
-        await run_query(connection, bulk.query(rows))
-    else:
-        await connection.executemany(statement.text, rows)
