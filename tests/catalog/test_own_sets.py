@@ -5,15 +5,15 @@ import multiprocessing
 import os
 import signal
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
 
+import asyncpg
 import pytest
 from jsonschema_rs import Draft202012Validator
-from sqlalchemy import Engine, event
 
 from comptoir.catalog import MODEL, accepted_model, read_catalog
 from comptoir.config import Settings
@@ -21,6 +21,7 @@ from comptoir.edm.model import Model
 from comptoir.errors.refusal import OperatorError
 from comptoir.store.growth import changes
 from comptoir.store.migration import accepted_catalog, make_ready, migrate
+from comptoir.store.sqlite.connection import Connection as FileConnection
 from support.catalogs import model_of
 from support.command import Command
 from support.companies import Company
@@ -240,18 +241,29 @@ def killed_before(change: int | str, settings: Settings, model: Model) -> int | 
 
 
 def _killing(change: int | str, settings: Settings, model: Model) -> None:
+    """Migrate, with the methods of both drivers watched that run statements."""
     numbers = count(1)
 
-    def kill_if(reached: bool) -> None:
-        if reached:
+    def kill_if_reached(text: str) -> None:
+        reached: int | str | None = None
+        if text.startswith("COMMIT"):
+            reached = "commit"
+        elif not text.startswith(("SELECT", "SET", "PRAGMA", "BEGIN")):
+            reached = next(numbers)
+        if reached == change:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def kill_unless_read(_: object, _cursor: object, text: str, *_others: object) -> None:
-        if not text.startswith("SELECT"):
-            kill_if(next(numbers) == change)
+    def watched(run: Callable[..., object]) -> Callable[..., object]:
+        def killing(connection: object, text: str, *given: object, **named: object) -> object:
+            kill_if_reached(text)
+            return run(connection, text, *given, **named)
 
-    event.listen(Engine, "before_cursor_execute", kill_unless_read)
-    event.listen(Engine, "commit", lambda _: kill_if(change == "commit"))
+        return killing
+
+    server = asyncpg.Connection
+    drivers = (FileConnection, "execute"), (server, "execute"), (server, "fetch")
+    for owner, name in drivers:
+        setattr(owner, name, watched(getattr(owner, name)))
     migrate(settings, model)
 
 

@@ -5,8 +5,6 @@ and with a function that records its calls.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +13,9 @@ from comptoir.catalog import read_catalog
 from comptoir.errors.refusal import OperatorError
 from comptoir.store.postgres.migration import (
     SEQUENTIAL,
-    ClusterState,
-    Placement,
-    check_cluster,
+    Placements,
+    check_citus,
+    check_placements,
     distribution,
 )
 from distribution.own_sets import write_own
@@ -31,8 +29,7 @@ from support.shards import TABLES, tables_of
 from support.subjects import added_options
 
 DISTRIBUTE = ("migrate", "--distribute", "citus", "--database")
-BARE = ClusterState("12.1", {}, ())
-DONE: Mapping[str, Placement] = {table: Placement(by_company=True, group=7) for table in TABLES}
+DONE: Placements = dict.fromkeys(TABLES, (True, 7))
 
 STAND_IN = """
 INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
@@ -166,36 +163,30 @@ def test_a_unique_index_without_the_company_is_refused(
     assert calls(postgres_server, stand_in) == []
 
 
-def test_the_statements_follow_from_the_state_of_the_cluster() -> None:
-    routines = [each for each in distribution(TABLES, BARE, "x") if each.startswith("CREATE")]
-    assert routines
+def test_the_statements_distribute_what_is_missing() -> None:
     one = (
         "SELECT create_distributed_table('\"repeats\"', 'company_id', colocate_with => 'companies')"
     )
-    assert one in distribution(TABLES, BARE, "x")
-    assert distribution(TABLES, replace(BARE, placements=DONE), "x") == []
-    left = {table: placement for table, placement in DONE.items() if table != "repeats"}
-    assert distribution(TABLES, replace(BARE, placements=left), "x") == [one]
+    assert one in distribution(TABLES)
+    assert next(distribution(TABLES)).startswith("CREATE OR REPLACE FUNCTION")
+    assert list(distribution(())) == []
+    assert list(distribution(["repeats"])) == [one]
 
 
 @pytest.mark.parametrize(
     "placements",
-    [
-        {**DONE, "repeats": Placement(by_company=False, group=7)},
-        {**DONE, "repeats": Placement(by_company=True, group=8)},
-        {"repeats": Placement(by_company=True, group=7)},
-    ],
+    [{**DONE, "repeats": (False, 7)}, {**DONE, "repeats": (True, 8)}, {"repeats": (True, 7)}],
     ids=["by another column", "apart", "without the companies"],
 )
-def test_a_table_with_another_distribution_is_refused(placements: Mapping[str, Placement]) -> None:
+def test_a_table_with_another_distribution_is_refused(placements: Placements) -> None:
     with pytest.raises(OperatorError, match=r"table repeats of x .* undistribute_table"):
-        distribution(TABLES, replace(BARE, placements=placements), "x")
+        check_placements(placements, "x")
 
 
 @pytest.mark.parametrize("version", ["10.2", "9.5"])
 def test_an_old_version_of_citus_is_refused(version: str) -> None:
     with pytest.raises(OperatorError, match=f"has Citus {version}; 11 or later is needed"):
-        check_cluster(replace(BARE, version=version), "x")
+        check_citus(version, "x")
 
 
 def test_a_duplicate_on_a_shard_has_the_constraint_of_its_table(

@@ -75,7 +75,7 @@ def test_a_start_compiles_no_module_of_the_service(image: Image) -> None:
 
 
 def test_what_is_imported_late_finds_its_libraries(image: Image, volume: Path) -> None:
-    modules = "aiohttp, asyncpg, comptoir.features.transfer.copy, ctypes, greenlet"
+    modules = "aiohttp, asyncpg, comptoir.features.transfer.copy, ctypes"
     trusted = "import ssl; assert ssl.create_default_context().get_ca_certs()"
     image.run(["python", "-c", f"import {modules}; {trusted}"], volume)
 

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import ProgrammingError
 
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.catalog import MODEL
-from comptoir.errors.refusal import OperatorError, Refusal
+from comptoir.errors.refusal import Refusal
 from support.clients import add_client
 from support.databases import FreshDatabase, run_sql
 from support.postgres import ROLE
@@ -27,7 +28,7 @@ def test_a_role_that_cannot_change_the_log_adds_to_it(
     assert len([each for each in acts if each.startswith("authentication.failed")]) == 4
     assert acts[0].startswith("client.add")
     for change in ("DELETE FROM audit", "UPDATE audit SET detail = ''"):
-        with pytest.raises(OperatorError, match="permission denied for table audit"):
+        with pytest.raises(ProgrammingError, match="permission denied for table audit"):
             run_sql(url, change)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 from zlib import crc32
@@ -12,18 +13,18 @@ import asyncpg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import NullPool
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.sql.dialects.sqlite import INDEX
 from comptoir.store.migration import migrate
-from comptoir.store.postgres.migration import opened
 from comptoir.store.revisions import declared_schema
 from comptoir.store.schema import OF_SCHEMA, TEXT_INDEX
 from comptoir.store.sqlite.connection import database_path
-from comptoir.store.sqlite.migrating import locked
 from comptoir.store.urls import is_postgres
 from support.locks import held_alone
 from support.postgres import Databases
@@ -170,8 +171,26 @@ async def _let_go(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
     await connection.execute("ROLLBACK")
 
 
+@contextmanager
+def locked(path: Path, lock_seconds: float) -> Iterator[Connection]:
+    """A transaction that holds the write lock of a file."""
+    # the driver begins no transactions by itself
+    arguments = {"timeout": lock_seconds, "isolation_level": None}
+    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool, connect_args=arguments)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        yield connection
+
+
 async def _in_server(url: str, work: Callable[[Connection], T]) -> T:
-    async with opened(Settings(database=url)) as connection, connection.begin():
+    connecting = partial(asyncpg.connect, url)
+    engine = create_async_engine(
+        "postgresql+asyncpg://",
+        poolclass=NullPool,
+        # the driver reads all of the URL, and through PgBouncer no statement may have a name
+        connect_args={"async_creator_fn": connecting, "prepared_statement_cache_size": 0},
+    )
+    async with engine.begin() as connection:
         return await connection.run_sync(work)
 
 

@@ -1,14 +1,13 @@
 """Databases as earlier revisions left them: the current one without what was added since."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
-from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, Table, insert, text
-from sqlalchemy.schema import CreateIndex, CreateTable, DropTable
+from sqlalchemy import Connection, text
 
 from comptoir.catalog import MODEL
 from comptoir.sql.dialects.sqlite import INDEX
 from comptoir.sql.tables import JSON
-from comptoir.store.revisions import declared_schema
 from comptoir.store.schema import SERVES
 
 _CLIENTS = "assertions audit client_keys client_secrets clients control issuers revoked roles"
@@ -28,7 +27,7 @@ ADDED: Mapping[str, Sequence[str]] = {
 }
 """What each revision has added, in the order in which it can be dropped.
 
-Revision 0007 gave the tables of records the columns of JSON, and on SQLite the order of their keys.
+Revision 0007 gave the tables of records the columns of JSON.
 """
 
 
@@ -41,7 +40,8 @@ def set_back(connection: Connection, revision: str) -> None:
         for statement in _drops(each):
             connection.execute(text(statement))
         if each == "0007":
-            _drop_json(connection)
+            for entity_set, column in product(MODEL.stored, JSON):
+                connection.execute(text(f'ALTER TABLE "{entity_set.name}" DROP COLUMN {column}'))
         if each == "0003" and connection.dialect.name == "sqlite":
             connection.execute(text(f"DROP TABLE {INDEX}"))
     connection.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))
@@ -55,26 +55,3 @@ def _drops(revision: str) -> Iterator[str]:
             yield f"ALTER TABLE {table} DROP COLUMN {name}"
         else:
             yield f"DROP {kind} {name}"
-
-
-def _drop_json(connection: Connection) -> None:
-    tables = declared_schema(MODEL).tables
-    for table in [tables[each.name] for each in MODEL.stored]:
-        if connection.dialect.name != "sqlite":
-            for each in JSON:
-                connection.execute(text(f'ALTER TABLE "{table.name}" DROP COLUMN {each}'))
-            continue
-        former = Table(
-            table.name,
-            MetaData(),
-            *[Column(each.name, each.type, nullable=False) for each in table.columns
-                if each.name not in JSON],
-            PrimaryKeyConstraint(*table.primary_key.columns.keys(), name=f"pk_{table.name}"),
-        )  # fmt: skip
-        rows = connection.execute(former.select()).mappings().all()
-        connection.execute(DropTable(table))
-        connection.execute(CreateTable(former))
-        for index in table.indexes:
-            connection.execute(CreateIndex(index))
-        if rows:
-            connection.execute(insert(former), list(map(dict, rows)))

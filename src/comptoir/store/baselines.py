@@ -1,6 +1,6 @@
 """Marks: the records of companies at one moment, to which tests and `comptoir reset` return."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -91,12 +91,16 @@ def _restore(model: Model, mark: CompanyMark, by: str, unit: UnitOfWork) -> Step
     rows: dict[EntitySet, list[Row]] = {}
     for (name, key), current in touched.items():
         entity_set, former = model.by_name[name], mark.records.get(name, {}).get(key)
-        verb = _verb(current, former)
-        if verb is None:
+        if (current and current[1:]) == (former and former[1:]):
             continue
+        verb = (UPDATE if current else CREATE) if former else DELETE
         number, _ = unit.ledger.log(entity_set, key, verb, by)
         if current is not None:
-            names = _differing(entity_set, current, former)
+            names = [
+                each
+                for each, at in entity_set.type.column_of.items()
+                if former is None or current[at] != former[at]
+            ]
             unit.ledger.add_difference(entity_set.type, names, current, former)
             yield unit.statements.writes.delete[entity_set].many(((unit.company_id, key),))
         if former is not None:
@@ -107,13 +111,6 @@ def _restore(model: Model, mark: CompanyMark, by: str, unit: UnitOfWork) -> Step
         values = [(unit.company_id, row[0], *columns(row), *row[1:]) for row in some]
         yield unit.statements.writes.insert[entity_set].many(values)
     return unit.ledger.number
-
-
-def _differing(entity_set: EntitySet, current: Row, former: Row | None) -> Iterator[str]:
-    """The properties that a restore changes, all of a record that it deletes."""
-    for name, at in entity_set.type.column_of.items():
-        if former is None or current[at] != former[at]:
-            yield name
 
 
 def _touched(model: Model, mark: CompanyMark, unit: UnitOfWork) -> Steps[dict[_Key, Row | None]]:
@@ -134,12 +131,3 @@ def _touched(model: Model, mark: CompanyMark, unit: UnitOfWork) -> Steps[dict[_K
                 touched[each.entity_set, key] = yield from unit.read(entity_set, key)
         is_last = len(changes) < _PORTION
     return touched
-
-
-def _verb(current: Row | None, former: Row | None) -> str | None:
-    """The write that restores a record; None if it is as it was."""
-    if former is None:
-        return None if current is None else DELETE
-    if current is None:
-        return CREATE
-    return None if current[1:] == former[1:] else UPDATE

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import le
 from typing import NamedTuple
@@ -10,9 +10,8 @@ from typing import NamedTuple
 LIKE = 8
 """The comparisons of two catalogs that are kept."""
 
-_LENGTH = re.compile(r"String(?:\((\d+)\))?")
+_SIZED = re.compile(r"String(?:\((\d+)\))?|Decimal\((\d+),(\d+)\)")
 _ANY_LENGTH = 1 << 30
-_DECIMAL = re.compile(r"Decimal\((\d+),(\d+)\)")
 _TEXTS = frozenset({"caption", "list_caption", "description", "columns"})
 """The options that only people see; `description` is in `$metadata` too."""
 
@@ -123,22 +122,19 @@ def _has_grown(name: str, one: object, other: object) -> bool:
         return wanted[: len(former)] == former
     if isinstance(one, int | float) and isinstance(other, int | float):
         return other > one if name == "maximum" else other < one and name == "minimum"
-    digits, wanted_digits = _digits(one), _digits(other)
-    if digits and wanted_digits:
-        return all(map(le, digits, wanted_digits))
-    return _length(other) >= _length(one) > 0
+    sizes, wanted_sizes = _sizes(one), _sizes(other)
+    return 0 < len(sizes) == len(wanted_sizes) and all(map(le, sizes, wanted_sizes))
 
 
-def _length(edm_type: object) -> int:
-    """The most characters of a type of text; 0 for another type."""
-    match = _LENGTH.fullmatch(edm_type) if isinstance(edm_type, str) else None
-    return int(match[1] or _ANY_LENGTH) if match else 0
-
-
-def _digits(edm_type: object) -> tuple[int, int] | None:
-    """The most digits of a Decimal before and after the point; None for another type."""
-    match = _DECIMAL.fullmatch(edm_type) if isinstance(edm_type, str) else None
-    return (int(match[1]) - int(match[2]), int(match[2])) if match else None
+def _sizes(edm_type: object) -> Sequence[int]:
+    """The most characters of a text, or digits of a Decimal before and after its point."""
+    match = _SIZED.fullmatch(edm_type) if isinstance(edm_type, str) else None
+    if match is None:
+        return ()
+    length, digits, decimals = match.groups()
+    if digits is None:
+        return (int(length or _ANY_LENGTH),)
+    return int(digits) - int(decimals), int(decimals)
 
 
 def _text(value: object) -> str:

@@ -7,9 +7,9 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError
-from comptoir.store.schema import Report
+from comptoir.store.schema import Report, check_state
 from comptoir.store.sqlite.connection import database_path
-from comptoir.store.sqlite.migrating import accepted, check_file, check_writable, migrate_file
+from comptoir.store.sqlite.migrating import check_writable, file_state, migrate_file
 from comptoir.store.store import Store
 from comptoir.store.urls import is_postgres, redacted
 from comptoir.store.watermarks import Watermark
@@ -42,7 +42,8 @@ def accepted_catalog(settings: Settings) -> str | None:
         from comptoir.store.postgres.connection import accepted as of_server  # noqa: PLC0415 - imports asyncpg
 
         return asyncio.run(of_server(settings))
-    return accepted(database_path(settings.database))
+    path = database_path(settings.database)
+    return file_state(path).catalog if path.exists() else None
 
 
 def check_replica(settings: Settings) -> None:
@@ -79,7 +80,7 @@ def make_ready(settings: Settings, model: Model, report: Report = lambda _: None
         return
     path = database_path(settings.database)
     if settings.refuses_writes:
-        check_file(path, model)
+        check_state(file_state(path), str(path), model.source)
     else:
         check_writable(path)
         migrate_file(path, model)

@@ -1,48 +1,45 @@
 """Upgrades: a database gets what the declared schema has more than its own."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Index,
-    MetaData,
-    PrimaryKeyConstraint,
-    Table,
-    func,
-    insert,
-    select,
-    text,
-)
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable, DropTable
+from sqlalchemy import Column, Index, MetaData, Table, delete, func, insert, select
+from sqlalchemy.engine import Dialect
+from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
-from comptoir.errors.refusal import OperatorError
 from comptoir.sql.dialects.sqlite import CREATE_INDEX
-from comptoir.sql.tables import EMPTY, JSON, build_tables, control_tables
+from comptoir.sql.prepared import Query, query_of
+from comptoir.sql.tables import EMPTY, build_tables, control_tables
 from comptoir.store.growth import conflicts
 from comptoir.store.schema import (
     HEAD,
     OF_SCHEMA,
     SERVES,
+    VERSION,
     SchemaState,
+    SchemaSteps,
     is_outdated,
     state_of,
-    store_revision,
+    store_state,
 )
 
 NAMED_VALUES = 20
 """The most values that the error of a new unique rule names."""
 
-_EXISTING = {
-    "sqlite": "SELECT name FROM sqlite_schema",
+_COLUMNS = {
+    "sqlite": (
+        "SELECT each.name, columns.name FROM sqlite_schema AS each"
+        " LEFT JOIN pragma_table_info(each.name) AS columns"
+    ),
     "postgresql": (
-        "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
+        "SELECT relname, attname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid"
+        " WHERE pg_table_is_visible(pg_class.oid) AND relnamespace <> 'pg_catalog'::regnamespace"
+        " AND NOT attisdropped"
     ),
 }
-"""The names of tables and indexes; reflection would look array types up (see sql/dialects)."""
+"""The names of tables and indexes with their columns; an index of a file has none."""
 
 _FIRST_ROWS: Mapping[str, Mapping[str, str | int]] = {
     "control": {"version": 1},
@@ -51,22 +48,25 @@ _FIRST_ROWS: Mapping[str, Mapping[str, str | int]] = {
 """The rows that tables have from the beginning."""
 
 
-def upgrade(connection: Connection, model: Model, name: str) -> SchemaState:
-    """Add what a database lacks of the schema, within the connection's transaction.
+def upgrade(model: Model, name: str, dialect: Dialect) -> SchemaSteps[SchemaState]:
+    """Add what a database lacks of the schema, within the transaction of the steps.
 
     A revision that does more than add has its step here, before the additions. Returns the new
     state. Raises `OperatorError`, which calls the database `name`, if its schema is too new, or if
     the model changes what the database has.
     """
-    state = state_of(connection)
+    state = yield from state_of(dialect.name)
     is_later = not is_outdated(state, name) and state.revision != HEAD
-    current = (HEAD, SERVES[HEAD], model.source)
-    if is_later or (state.revision, state.serves, state.catalog) == current:
+    current = replace(state, revision=HEAD, serves=SERVES[HEAD], catalog=model.source)
+    if is_later or state == current:
         return state
     check_growth(state, model, name)
-    _grow(connection, [*OF_SCHEMA.sorted_tables, *declared_schema(model).sorted_tables])
-    store_revision(connection, model.source)
-    return state_of(connection)
+    yield from _grow([*OF_SCHEMA.sorted_tables, *declared_schema(model).sorted_tables], dialect)
+    yield query_of(delete(VERSION), dialect)
+    yield query_of(insert(VERSION).values(version_num=HEAD), dialect)
+    recorded = {"revision": HEAD, "serves": SERVES[HEAD], "catalog": model.source}
+    yield from store_state(dialect, **recorded)
+    return current
 
 
 def check_growth(state: SchemaState, model: Model, name: str) -> None:
@@ -76,82 +76,58 @@ def check_growth(state: SchemaState, model: Model, name: str) -> None:
         raise problems.CATALOG_NOT_GROWN(name=name, changes="; ".join(changed))
 
 
-def _grow(connection: Connection, tables: Iterable[Table]) -> None:
+def _grow(tables: Iterable[Table], dialect: Dialect) -> SchemaSteps[None]:
     """Add the tables, columns and indexes that a database lacks."""
-    is_file = connection.dialect.name == "sqlite"
-    names = connection.exec_driver_sql(_EXISTING[connection.dialect.name])
-    existing = {str(name) for (name,) in names}
+    existing: dict[str, set[str]] = {}
+    for name, column in (yield Query(_COLUMNS[dialect.name], ())):
+        existing.setdefault(str(name), set()).add(str(column))
     for table in tables:
-        if table.name in existing:
-            if is_file and JSON[0] in _missing(connection, table):
-                _order_by_key(connection, table)
-                existing -= {str(each.name) for each in table.indexes}
-            for each in _missing(connection, table).values():
-                _add_column(connection, table, each)
-        else:
-            connection.execute(CreateTable(table))
+        columns = existing.get(table.name)
+        if columns is None:
+            yield _created(CreateTable(table), dialect)
             if table.name in _FIRST_ROWS:
-                connection.execute(insert(table).values(_FIRST_ROWS[table.name]))
+                yield query_of(insert(table).values(_FIRST_ROWS[table.name]), dialect)
+        else:
+            for each in table.columns:
+                if each.name not in columns:
+                    yield _added(table, each, dialect)
         for index in table.indexes:
             if index.name not in existing:
-                try:
-                    with connection.begin_nested():
-                        connection.execute(CreateIndex(index))
-                except IntegrityError:
-                    raise not_unique(connection, index) from None
-    if is_file:
-        connection.exec_driver_sql(CREATE_INDEX)
+                if index.unique and columns is not None:
+                    yield from check_unique(index, dialect)
+                yield _created(CreateIndex(index), dialect)
+    if dialect.name == "sqlite":
+        yield Query(CREATE_INDEX, ())
 
 
-def _missing(connection: Connection, table: Table) -> dict[str, Column[object]]:
-    """The columns that a table of the database lacks, by their names."""
-    names = connection.execute(select(text("*")).select_from(table).limit(0)).keys()
-    return {each.name: each for each in table.columns if each.name not in names}
+def _created(element: CreateTable | CreateIndex, dialect: Dialect) -> Query:
+    return Query(str(element.compile(dialect=dialect)), ())
 
 
-def _add_column(connection: Connection, table: Table, column: Column[object]) -> None:
+def _added(table: Table, column: Column[object], dialect: Dialect) -> Query:
     empty = column.info.get(EMPTY)
     added = Column(column.name, column.type, nullable=column.nullable, server_default=empty)
     Table(table.name, MetaData(), added)
-    declared = CreateColumn(added).compile(dialect=connection.dialect)
-    name = connection.dialect.identifier_preparer.format_table(table)
-    connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {declared}")
+    declared = CreateColumn(added).compile(dialect=dialect)
+    name = dialect.identifier_preparer.format_table(table)
+    return Query(f"ALTER TABLE {name} ADD COLUMN {declared}", ())
 
 
-def _order_by_key(connection: Connection, table: Table) -> None:
-    """Create a table of a file again, with its rows in the order of the key; drops its indexes.
-
-    Before revision 0007, tables of records had neither this order nor the columns of JSON.
-    """
-    missing = _missing(connection, table)
-    copied = [each.name for each in table.columns if each.name not in missing]
-    columns = [
-        Column(each.name, each.type, nullable=each.nullable)
-        for each in table.columns
-        if each.name in JSON or each.name in copied
-    ]
-    key = PrimaryKeyConstraint(*table.primary_key.columns.keys(), name=f"pk_{table.name}")
-    ordered = Table(f"{table.name}_by_key", MetaData(), *columns, key, sqlite_with_rowid=False)
-    connection.execute(CreateTable(ordered))
-    rows = select(*[table.c[each] for each in copied]).order_by(*table.primary_key.columns)
-    connection.execute(insert(ordered).from_select(copied, rows))
-    connection.execute(DropTable(table))
-    connection.exec_driver_sql(f'ALTER TABLE "{ordered.name}" RENAME TO "{table.name}"')
-
-
-def not_unique(connection: Connection, index: Index) -> OperatorError:
-    """The error that records have the same values in the columns of a new unique index."""
+def check_unique(index: Index, dialect: Dialect) -> SchemaSteps[None]:
+    """Raise `OperatorError` if records have the same values in the columns of a unique index."""
     company, *columns = index.columns
     values = select(*columns, func.count().label("records")).group_by(company, *columns)
     condition = index.dialect_options["sqlite"]["where"]
     if condition is not None:
         values = values.where(condition)
     repeated = values.having(func.count() > 1).order_by(*columns)
-    count = connection.scalar(select(func.count()).select_from(repeated.subquery()))
-    rows = connection.execute(repeated.limit(NAMED_VALUES)).all()
-    listed = "; ".join(f"{', '.join(map(str, values))} ({number})" for *values, number in rows)
-    names = ", ".join(each.name for each in columns)
-    return problems.NOT_UNIQUE(set=company.table.name, names=names, count=count, listed=listed)
+    rows = yield query_of(repeated.limit(NAMED_VALUES), dialect)
+    if rows:
+        total = select(func.count()).select_from(repeated.subquery())
+        ((count,),) = yield query_of(total, dialect)
+        listed = "; ".join(f"{', '.join(map(str, values))} ({number})" for *values, number in rows)
+        names = ", ".join(each.name for each in columns)
+        raise problems.NOT_UNIQUE(set=company.table.name, names=names, count=count, listed=listed)
 
 
 def declared_schema(model: Model) -> MetaData:

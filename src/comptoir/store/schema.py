@@ -5,25 +5,17 @@ is expanded first, and contracted after no program uses the removed parts. So tw
 releases can use the same database during a rolling upgrade.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Self
+from typing import TypeVar
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    MetaData,
-    PrimaryKeyConstraint,
-    String,
-    Table,
-    delete,
-    insert,
-    inspect,
-    select,
-)
+from sqlalchemy import Column, MetaData, PrimaryKeyConstraint, String, Table, delete, insert
+from sqlalchemy.engine import Dialect
 
 from comptoir.errors import operator_rows as problems
+from comptoir.plan.read import Row
+from comptoir.sql.prepared import Query, query_of
 from comptoir.sql.tables import text
 from comptoir.store.growth import changes, is_like
 
@@ -42,10 +34,14 @@ NAMED_CHANGES = 10
 Report = Callable[[str], None]
 """Receives one line on the progress of a migration, for the operator."""
 
+T = TypeVar("T")
+SchemaSteps = Generator[Query, list[Row], T]
+"""Yields the statements of a migration, receives the rows of each, and returns a result."""
+
 OF_SCHEMA = MetaData()
 """The tables with the state of the schema."""
 
-_version = Table(
+VERSION = Table(
     # as Alembic names it, which earlier releases use
     "alembic_version",
     OF_SCHEMA,
@@ -75,26 +71,32 @@ class SchemaState:
     unicode: str | None = None
     catalog: str | None = None
 
-    @classmethod
-    def of(cls, revision: str | None, stored: Mapping[str, str]) -> Self:
-        """The state by the rows of the table `schema_state`."""
-        # earlier releases upgrade a schema without recording what it serves
-        serves = stored.get("serves") if stored.get("revision") == revision else None
-        return cls(
-            revision, serves, *(stored.get(name) for name in ("routines", "unicode", "catalog"))
-        )
+
+_TABLES = {
+    "sqlite": "SELECT name FROM sqlite_schema WHERE name IN ('alembic_version', 'schema_state')",
+    "postgresql": (
+        "SELECT relname FROM pg_class"
+        " WHERE relname IN ('alembic_version', 'schema_state') AND pg_table_is_visible(oid)"
+    ),
+}
+"""The tables of the state that a database has; reflection would look array types up."""
 
 
-def state_of(connection: Connection) -> SchemaState:
+def state_of(dialect: str) -> SchemaSteps[SchemaState]:
     """The state of a database's schema."""
-    tables = inspect(connection)
-    if not tables.has_table(_version.name):
+    tables = [name for (name,) in (yield Query(_TABLES[dialect], ()))]
+    if VERSION.name not in tables:
         return SchemaState(None)
-    revision = connection.scalar(select(_version.c.version_num))
-    if revision is None or not tables.has_table(STATE.name):
-        return SchemaState(revision)
-    rows = connection.execute(select(STATE.c.name, STATE.c.value)).all()
-    return SchemaState.of(revision, {str(name): str(value) for name, value in rows})
+    versions = yield Query("SELECT version_num FROM alembic_version", ())
+    rows: list[Row] = []
+    if STATE.name in tables:
+        rows = yield Query("SELECT name, value FROM schema_state", ())
+    stored = {str(name): str(value) for name, value in rows}
+    revision = str(versions[0][0]) if versions else None
+    # earlier releases upgrade a schema without recording what it serves
+    serves = stored.get("serves") if stored.get("revision") == revision else None
+    others = [stored.get(name) for name in ("routines", "unicode", "catalog")]
+    return SchemaState(revision, serves, *others)
 
 
 def is_outdated(state: SchemaState, name: str) -> bool:
@@ -123,16 +125,8 @@ def check_state(state: SchemaState, name: str, catalog: str = "") -> None:
         raise problems.OTHER_CATALOG(name=name, changes=listed or "the order differs")
 
 
-def store_revision(connection: Connection, catalog: str) -> None:
-    """Record that a database has the schema of this program with a catalog."""
-    connection.execute(delete(_version))
-    connection.execute(insert(_version).values(version_num=HEAD))
-    store_state(connection, revision=HEAD, serves=SERVES[HEAD], catalog=catalog)
-
-
-def store_state(connection: Connection, **state: str) -> None:
+def store_state(dialect: Dialect, **state: str) -> SchemaSteps[None]:
     """Record parts of the state of a database's schema."""
-    connection.execute(delete(STATE).where(STATE.c.name.in_(state)))
-    connection.execute(
-        insert(STATE), [{"name": name, "value": value} for name, value in state.items()]
-    )
+    for name, value in state.items():
+        yield query_of(delete(STATE).where(STATE.c.name == name), dialect)
+        yield query_of(insert(STATE).values(name=name, value=value), dialect)

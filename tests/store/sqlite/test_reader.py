@@ -86,14 +86,17 @@ async def test_a_read_ends_after_its_time(connection: Connection) -> None:
 @asynccontextmanager
 async def opened_reader(path: Path, begun: list[str]) -> AsyncIterator[SqliteReader]:
     """A reader that appends to `begun` what it begins in the event loop."""
-    with closing(connect(path, writes=True, lock_seconds=1)):
-        first, second, last = [connect(path, writes=False, lock_seconds=1) for _ in range(3)]
-    first.set_trace_callback(begun.append)
-    scans = Scans([last], most_reads=20, seconds=60)
-    reader = SqliteReader(first, second, statements_of(MODEL, SQLITE).reads, scans)
-    yield reader
-    await scans.stop()
-    reader.stop()
+    with ExitStack() as opened:
+        _, first, second, last = [
+            opened.enter_context(closing(connect(path, writes=not number, lock_seconds=1)))
+            for number in range(4)
+        ]
+        first.set_trace_callback(begun.append)
+        scans = Scans([last], most_reads=20, seconds=60)
+        reader = SqliteReader(first, second, statements_of(MODEL, SQLITE).reads, scans)
+        yield reader
+        await scans.stop()
+        reader.stop()
 
 
 def begun_in_event_loop(path: Path, queries: Sequence[Query]) -> list[str]:

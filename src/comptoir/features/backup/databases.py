@@ -33,7 +33,6 @@ from comptoir.features.backup.archive import (
 )
 from comptoir.store.migration import migrate
 from comptoir.store.postgres.connection import Connection, check_url, connected
-from comptoir.store.postgres.errors import DRIVER_ERRORS, operator_error_of
 from comptoir.store.sqlite.connection import (
     PAGE_BYTES,
     cannot_open,
@@ -252,16 +251,11 @@ class Server:
         return _running([program, *options, f"--dbname={url}"], environment)
 
     def _ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
-        url = self._settings.database
-
         async def asking() -> T:
-            async with connected(self._settings, url) as connection:
+            async with connected(self._settings, self._settings.database) as connection:
                 return await question(connection)
 
-        try:
-            return asyncio.run(asking())
-        except DRIVER_ERRORS as error:
-            raise operator_error_of(url, error) from error
+        return asyncio.run(asking())
 
 
 def _without_password(url: str) -> tuple[str, str]:

@@ -11,9 +11,9 @@ import configparser
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 from unicodedata import unidata_version
 from urllib.parse import SplitResult, parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -22,12 +22,17 @@ import asyncpg
 from comptoir.config import Settings
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
+from comptoir.plan.read import Row
+from comptoir.sql.prepared import Query
 from comptoir.store.fair_queue import FairSemaphore
 from comptoir.store.postgres.errors import DRIVER_ERRORS, is_lost, operator_error_of, refusal_of
-from comptoir.store.schema import HEAD, Report, SchemaState, check_state
+from comptoir.store.schema import HEAD, Report, SchemaState, SchemaSteps, check_state, state_of
+from comptoir.store.unit import drive
 from comptoir.store.urls import POSTGRES, redacted
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+
+T = TypeVar("T")
 
 MINIMUM_VERSION = 14
 ENCODING = "UTF8"
@@ -36,25 +41,13 @@ APPLICATION = "comptoir"
 CLOSING_SECONDS = 0.5
 """Seconds that a connection has to close before it is terminated."""
 
-_CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "sslmode": ("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
-        "target_session_attrs": (
-            "any",
-            "primary",
-            "standby",
-            "prefer-standby",
-            "read-write",
-            "read-only",
-        ),
-    }
-)
+_CHOICES: Mapping[str, str] = {
+    "sslmode": "disable, allow, prefer, require, verify-ca, verify-full",
+    "target_session_attrs": "any, primary, standby, prefer-standby, read-write, read-only",
+}
 _LISTS = ("host", "port")
 _FILES = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
 _PORTS = range(1, 65_536)
-_HAS_TABLES = (
-    "SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('schema_state') IS NOT NULL"
-)
 _IS_READ_ONLY = "SELECT current_setting('transaction_read_only') = 'on'"
 _MALFORMED = "the URL, a PG… environment variable, or the service file is malformed"
 
@@ -148,23 +141,27 @@ async def check_primary(connection: Connection, url: str) -> None:
         raise problems.STANDBY(url=redacted(url))
 
 
+async def run_query(
+    connection: Connection, query: Query, seconds: float | None = None
+) -> list[Row]:
+    """All rows of a statement, which is cancelled after `seconds`."""
+    records = await connection.fetch(query.text, *query.values, timeout=seconds)
+    return list(map(tuple, records))
+
+
+async def run_steps(connection: Connection, steps: SchemaSteps[T]) -> T:
+    """Run the statements of a migration, and return the result; raises `DRIVER_ERRORS`."""
+    return await drive(steps, partial(run_query, connection))
+
+
 async def _state(connection: Connection) -> SchemaState:
-    has_version, has_state = await connection.fetchrow(_HAS_TABLES) or (False, False)
-    revision = None
-    if has_version:
-        revision = await connection.fetchval("SELECT version_num FROM alembic_version")
-    rows = await connection.fetch("SELECT name, value FROM schema_state") if has_state else []
-    return SchemaState.of(revision, {str(name): str(value) for name, value in rows})
+    return await run_steps(connection, state_of("postgresql"))
 
 
 async def accepted(settings: Settings) -> str | None:
     """The source of the model that the database has; raises as `check_ready` does."""
-    check_url(settings.database)
-    try:
-        async with connected(settings, settings.database) as connection:
-            return (await _state(connection)).catalog
-    except DRIVER_ERRORS as error:
-        raise operator_error_of(settings.database, error) from error
+    async with connected(settings, settings.database) as connection:
+        return (await _state(connection)).catalog
 
 
 async def check_ready(settings: Settings, report: Report, catalog: str = "") -> None:
@@ -175,18 +172,14 @@ async def check_ready(settings: Settings, report: Report, catalog: str = "") -> 
     server may be available later.
     """
     url, name = settings.database, redacted(settings.database)
-    check_url(url)
-    try:
-        async with connected(settings, url) as connection:
-            if settings.refuses_writes:
-                await check_server(connection, url)
-            else:
-                await check_primary(connection, url)
-                if await connection.fetchval(_IS_READ_ONLY):
-                    raise problems.READ_ONLY_SERVER(url=name)
-            state = await _state(connection)
-    except DRIVER_ERRORS as error:
-        raise operator_error_of(url, error) from error
+    async with connected(settings, url) as connection:
+        if settings.refuses_writes:
+            await check_server(connection, url)
+        else:
+            await check_primary(connection, url)
+            if await connection.fetchval(_IS_READ_ONLY):
+                raise problems.READ_ONLY_SERVER(url=name)
+        state = await _state(connection)
     check_state(state, name, catalog)
     if state.revision == HEAD and state.unicode != unidata_version:
         report(
@@ -196,14 +189,25 @@ async def check_ready(settings: Settings, report: Report, catalog: str = "") -> 
 
 
 @asynccontextmanager
-async def connected(settings: Settings, url: str) -> AsyncIterator[Connection]:
-    """Open a connection for a few checks; raises `DRIVER_ERRORS`."""
+async def connected(
+    settings: Settings, url: str, *, takes_long: bool = False
+) -> AsyncIterator[Connection]:
+    """Open a connection for the operator.
+
+    A statement has as many seconds as the connection, unless it `takes_long`. Raises
+    `OperatorError` for `DRIVER_ERRORS`, which is an `UnreachableError` if they are temporary.
+    """
+    check_url(url)
     seconds = settings.connect_seconds
-    connection = await connect(settings, url, seconds=seconds, command_seconds=seconds)
+    limit = None if takes_long else seconds
     try:
-        yield connection
-    finally:
-        connection.terminate()
+        connection = await connect(settings, url, seconds=seconds, command_seconds=limit)
+        try:
+            yield connection
+        finally:
+            connection.terminate()
+    except DRIVER_ERRORS as error:
+        raise operator_error_of(url, error) from error
 
 
 class Pool:
@@ -347,8 +351,8 @@ def _malformed(url: str) -> str | None:
     if "#" in url or parts.netloc.count("@") > 1 or "@" in parts.path:
         return "its user and password are ambiguous"
     for name, choices in _CHOICES.items():
-        if name in parameters and parameters[name][-1] not in choices:
-            return f"{name} must be one of {', '.join(choices)}"
+        if name in parameters and parameters[name][-1] not in choices.split(", "):
+            return f"{name} must be one of {choices}"
     return (
         _invalid_address(parts, parameters)
         or _unreadable_file(parameters)

@@ -84,7 +84,7 @@ _UNIQUE = re.compile(r"\b((?:pk|ux)_\w+?)(?:_\d{6,})?\b")
 
 def refusal_of(error: DriverError) -> Refusal:
     """The response to a client; logs an error that the request did not cause."""
-    of_request = _request_refusal(error)
+    of_request = request_refusal(error)
     if of_request is not None:
         return of_request
     # the driver's message about data of the wrong type contains the value
@@ -99,11 +99,6 @@ def operator_error_of(url: str, error: DriverError) -> OperatorError:
     _, row = _meaning(error)
     kind = UnreachableError if row in _TEMPORARY else OperatorError
     return row(kind=kind, url=redacted(url), reason=driver_message(error))
-
-
-def is_request_error(error: DriverError) -> bool:
-    """Whether the request caused an error, and not the state of the database."""
-    return _request_refusal(error) is not None
 
 
 def is_unanswered(error: DriverError) -> bool:
@@ -139,7 +134,8 @@ def driver_message(error: DriverError) -> str:
     return " ".join(text.split()).removesuffix(".")
 
 
-def _request_refusal(error: DriverError) -> Refusal | None:
+def request_refusal(error: DriverError) -> Refusal | None:
+    """The refusal of a request that caused an error; None if the database did."""
     state = _state(error)
     if isinstance(error, asyncpg.PostgresError) and state == NOT_COMPUTED:
         return not_computed(str(error.args[0]), error.detail or "")

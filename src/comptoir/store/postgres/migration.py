@@ -13,29 +13,31 @@ statement runs on that node.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from unicodedata import unidata_version
 
 import asyncpg
-from sqlalchemy import Connection, Index, func, select, text
-from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import NullPool
+from sqlalchemy import Index
 from sqlalchemy.schema import CreateIndex
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
-from comptoir.errors.refusal import OperatorError
+from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.dialects.postgresql.routines import routine_statements, routines_digest
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.growth import declared_sets
-from comptoir.store.postgres import connection as driver
-from comptoir.store.postgres.errors import DRIVER_ERRORS, driver_message, operator_error_of
-from comptoir.store.revisions import check_growth, declared_schema, not_unique, upgrade
+from comptoir.store.postgres.connection import (
+    Connection,
+    check_primary,
+    connect,
+    connected,
+    run_steps,
+)
+from comptoir.store.postgres.errors import driver_message
+from comptoir.store.revisions import check_growth, check_unique, declared_schema, upgrade
 from comptoir.store.schema import HEAD, TEXT_INDEX, Report, SchemaState, state_of, store_state
 from comptoir.store.urls import redacted
 
@@ -63,10 +65,13 @@ MINIMUM_CITUS = 11
 FIRST = "companies"
 """The table that is distributed first, and with which the others are colocated."""
 
+Placements = Mapping[str, tuple[bool, int]]
+"""Distributed tables: whether by the company, and the group of colocated ones that each is in."""
+
 SEQUENTIAL = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
 """Required in a transaction that creates functions and tables on all nodes."""
 
-_OLDEST = text(
+_OLDEST = (
     "SELECT pid, floor(extract(epoch FROM now() - xact_start))::BIGINT, application_name"
     " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     " AND xact_start IS NOT NULL ORDER BY xact_start LIMIT 1"
@@ -74,24 +79,23 @@ _OLDEST = text(
 _NO_EXTENSION = ("0A000", "25006", "42501", "58P01")
 """SQLSTATEs for an extension that is not installed, or that the role may not create."""
 
-_TRIGRAMS = text(
+_TRIGRAMS = (
     "SELECT quote_ident(nspname) FROM pg_opclass JOIN pg_namespace"
     " ON pg_namespace.oid = opcnamespace WHERE opcname = 'gin_trgm_ops'"
 )
 # asyncpg looks up every array type except that of texts (sql/dialects/postgresql/__init__.py)
-_EXTENSION = text("SELECT split_part(extversion, '-', 1) FROM pg_extension WHERE extname = 'citus'")
-_PLACEMENTS = text(
-    "SELECT relname, partmethod = 'h' AND column_to_column_name(logicalrelid, partkey) = :column,"
+_EXTENSION = "SELECT split_part(extversion, '-', 1) FROM pg_extension WHERE extname = 'citus'"
+_PLACEMENTS = (
+    "SELECT relname, partmethod = 'h' AND column_to_column_name(logicalrelid, partkey) = $2,"
     " colocationid FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid"
-    " WHERE pg_table_is_visible(logicalrelid) AND relname = ANY(CAST(:tables AS TEXT[]))"
+    " WHERE pg_table_is_visible(logicalrelid) AND relname = ANY($1::TEXT[])"
 )
-_UNIQUE_ACROSS = text(
+_UNIQUE_ACROSS = (
     "SELECT indexes.relname, tables.relname FROM pg_index"
     " JOIN pg_class AS indexes ON indexes.oid = indexrelid"
     " JOIN pg_class AS tables ON tables.oid = indrelid"
-    " WHERE indisunique AND pg_table_is_visible(indrelid)"
-    " AND tables.relname = ANY(CAST(:tables AS TEXT[]))"
-    " AND NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = indrelid AND attname = :column"
+    " WHERE indisunique AND pg_table_is_visible(indrelid) AND tables.relname = ANY($1::TEXT[])"
+    " AND NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = indrelid AND attname = $2"
     " AND attnum = ANY(indkey)) ORDER BY indexes.relname"
 )
 _DROP = 'DROP INDEX CONCURRENTLY IF EXISTS "{}"'
@@ -99,13 +103,13 @@ _END_BUILD = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_progress_create_index"
     " WHERE index_relid = to_regclass('\"{}\"')"
 )
-_INDEXES = text(
+_INDEXES = (
     "SELECT each.relname, string_agg(attname, ',' ORDER BY attnum) ||"
     " CASE WHEN NOT indisvalid THEN ' invalid' WHEN indpred IS NOT NULL THEN ' where' ELSE '' END"
     " FROM pg_class AS each JOIN pg_attribute ON attrelid = each.oid"
     " LEFT JOIN pg_index ON indexrelid = each.oid"
     " JOIN pg_class AS tables ON tables.oid = coalesce(indrelid, each.oid)"
-    " WHERE pg_table_is_visible(tables.oid) AND tables.relname = ANY(CAST(:tables AS TEXT[]))"
+    " WHERE pg_table_is_visible(tables.oid) AND tables.relname = ANY($1::TEXT[])"
     " AND (indrelid IS NULL OR each.relname ~ ('^[iu]x_' || tables.relname || '_[0-9]+$'))"
     " AND attnum > 0 AND NOT attisdropped"
     " GROUP BY 1, indisvalid, indpred IS NOT NULL"
@@ -123,93 +127,57 @@ async def migrate_server(
     of tables, because other sessions wait meanwhile. Raises `OperatorError` if the database cannot
     be used or distributed, or has a newer schema.
     """
-    name = redacted(settings.database)
-    migration = _Migration(settings, model, name, report, distribute)
-    async with opened(settings) as connection:
-        for _ in range(TRIES):
-            try:
-                async with migration.locked(connection):
-                    await migration.build_indexes(connection)
-                    return await connection.run_sync(migration.run)
-            except DBAPIError as error:
-                if not isinstance(_cause(error), asyncpg.LockNotAvailableError):
-                    raise
-            oldest = await connection.run_sync(_oldest_transaction)
-            report(
-                f"{name}: other transactions hold locks that the migration needs{oldest}. Trying "
-                "again."
-            )
-            await asyncio.sleep(PAUSE_SECONDS)
-    raise problems.LOCKED_SCHEMA(name=name, oldest=oldest)
-
-
-@asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[AsyncConnection]:
-    """Open a connection to a primary that meets the requirements; raises `OperatorError`."""
     url = settings.database
-
-    async def connect() -> driver.Connection:
-        connection = await driver.connect(settings, url, seconds=settings.connect_seconds)
-        try:
-            await driver.check_primary(connection, url)
-        except (OperatorError, *DRIVER_ERRORS):
-            connection.terminate()
-            raise
-        return connection
-
-    def connect_adapted() -> DBAPIConnection:
-        # a named prepared statement would remain on a server connection of PgBouncer
-        connection: DBAPIConnection = engine.dialect.loaded_dbapi.connect(
-            async_creator_fn=connect,
-            prepared_statement_cache_size=0,
-            prepared_statement_name_func=str,
-        )
-        return connection
-
-    driver.check_url(url)
-    engine: AsyncEngine = create_async_engine(
-        "postgresql+asyncpg://",
-        creator=connect_adapted,
-        poolclass=NullPool,
-        # a statement sees what was committed while the previous one waited for a lock
-        isolation_level="READ COMMITTED",
-    )
-    try:
-        async with engine.connect() as connection:
-            yield connection
-    except DBAPIError as error:
-        cause = _cause(error)
-        if isinstance(cause, DRIVER_ERRORS):
-            raise operator_error_of(url, cause) from cause
-        raise problems.UNUSABLE_DATABASE(url=redacted(url), reason=error.orig) from error
-    except DRIVER_ERRORS as error:
-        raise operator_error_of(url, error) from error
-
-
-def _cause(error: DBAPIError) -> BaseException | None:
-    """The driver's own exception."""
-    return None if error.orig is None else error.orig.__cause__
+    async with connected(settings, url, takes_long=True) as connection:
+        await check_primary(connection, url)
+        name = redacted(url)
+        return await _Migration(connection, settings, model, name, report, distribute).run()
 
 
 @dataclass(frozen=True, slots=True)
 class _Migration:
     """The steps of a migration; messages call the database `name`."""
 
+    connection: Connection
     settings: Settings
     model: Model
     name: str
     report: Report
     distribute: bool
 
+    async def run(self) -> str:
+        """Migrate, again while others hold locks; returns the revision."""
+        for _ in range(TRIES):
+            try:
+                async with self._locked():
+                    await self._build_indexes()
+                    return await self._upgrade()
+            except asyncpg.LockNotAvailableError:
+                oldest = ""
+                if row := await self.connection.fetchrow(_OLDEST):
+                    pid, seconds, application = row
+                    application = application or "unnamed"
+                    oldest = f" (the oldest transaction: process {pid}, {application}, {seconds} s)"
+            self.report(
+                f"{self.name}: other transactions hold locks that the migration needs{oldest}. "
+                "Trying again."
+            )
+            await asyncio.sleep(PAUSE_SECONDS)
+        raise problems.LOCKED_SCHEMA(name=self.name, oldest=oldest)
+
     @asynccontextmanager
-    async def locked(self, connection: AsyncConnection) -> AsyncIterator[None]:
+    async def _locked(self) -> AsyncIterator[None]:
         """A transaction that holds the migration's lock; waits while another process has it."""
+        limits = (
+            "SET LOCAL statement_timeout = 0;"
+            f"SET LOCAL lock_timeout = {max(round(self.settings.lock_seconds * 1_000), 1)}"
+        )
         waits = False
         while True:
-            async with connection.begin():
-                await connection.run_sync(_limit, "statement_timeout", 0)
-                await connection.run_sync(_limit, "lock_timeout", self.settings.lock_seconds)
-                if await connection.scalar(select(func.pg_try_advisory_xact_lock(LOCK))):
+            # a statement sees what was committed while the previous one waited for a lock
+            async with self.connection.transaction(isolation="read_committed"):
+                await self.connection.execute(limits)
+                if await self.connection.fetchval(f"SELECT pg_try_advisory_xact_lock({LOCK})"):
                     yield
                     return
             if not waits:
@@ -217,33 +185,33 @@ class _Migration:
             waits = True
             await asyncio.sleep(LOCK_PAUSE_SECONDS)
 
-    def run(self, connection: Connection) -> str:
-        """Run the steps within the connection's transaction; returns the revision."""
-        tables = list(build_tables(self.model).metadata.tables)
-        cluster = cluster_of(connection, tables)
+    async def _upgrade(self) -> str:
+        """Run the steps within the transaction; returns the revision."""
+        citus = await self.connection.fetchval(_EXTENSION)
         if self.distribute:
-            check_cluster(cluster, self.name)
-        if cluster is not None:
-            connection.exec_driver_sql(SEQUENTIAL)
-        state = upgrade(connection, self.model, self.name)
+            check_citus(citus, self.name)
+        if citus is not None:
+            await self.connection.execute(SEQUENTIAL)
+        steps = upgrade(self.model, self.name, POSTGRESQL.compiler)
+        state = await run_steps(self.connection, steps)
         if state.revision == HEAD:
-            _install_routines(connection, state, routines_digest(HEAD))
-            self._index_texts(connection)
-        if cluster is not None and (self.distribute or cluster.is_distributed):
-            self._distribute(connection, tables)
+            await self._install_routines(state)
+            await self._index_texts()
+        if citus is not None:
+            await self._distribute()
         return state.revision or ""
 
-    async def build_indexes(self, connection: AsyncConnection) -> None:
+    async def _build_indexes(self) -> None:
         """Build the indexes that a later catalog has over columns that exist already.
 
         Raises `OperatorError`, and leaves none of them, if records break a new unique rule.
         """
-        leftovers, missing = await connection.run_sync(self._compare_indexes)
+        leftovers, missing = await self._compare_indexes()
         if not leftovers and not missing:
             return
-        await connection.exec_driver_sql(WITHOUT_LIMIT)
+        await self.connection.execute(WITHOUT_LIMIT)
         url, seconds = self.settings.database, self.settings.connect_seconds
-        builder = await driver.connect(self.settings, url, seconds=seconds)
+        builder = await connect(self.settings, url, seconds=seconds)
         try:
             # PgBouncer would keep these for other sessions
             if self.settings.statement_cache:
@@ -259,31 +227,32 @@ class _Migration:
                 )
                 index.dialect_options["postgresql"]["concurrently"] = True
                 try:
-                    create = CreateIndex(index).compile(dialect=connection.dialect)
+                    create = CreateIndex(index).compile(dialect=POSTGRESQL.compiler)
                     await builder.execute(str(create))
                 except asyncpg.UniqueViolationError:
                     for each in missing[:number]:
                         await builder.execute(_DROP.format(each.name))
-                    raise await connection.run_sync(not_unique, index) from None
+                    await run_steps(self.connection, check_unique(index, POSTGRESQL.compiler))
+                    raise
         finally:
             builder.terminate()
 
-    def _compare_indexes(self, connection: Connection) -> tuple[list[str], list[Index]]:
+    async def _compare_indexes(self) -> tuple[list[str], list[Index]]:
         """The names of indexes that an interrupted migration has left, and the indexes to build.
 
         There are none on Citus, or in a schema that lacks revisions.
         """
-        state = state_of(connection)
-        cluster = cluster_of(connection, [FIRST])
-        is_distributed = cluster is not None and cluster.is_distributed
-        if is_distributed or state.revision != HEAD:
+        state = await run_steps(self.connection, state_of("postgresql"))
+        if state.revision != HEAD:
+            return [], []
+        if await self.connection.fetchval(_EXTENSION) and await self._placements([FIRST]):
             return [], []
         check_growth(state, self.model, self.name)
         declared = declared_schema(self.model).tables
         # the sets of a base have their indexes
         own = declared_sets(self.model.source)
         tables = [declared[each.name] for each in self.model.stored if each.name in own]
-        rows = connection.execute(_INDEXES, {"tables": [each.name for each in tables]}).all()
+        rows = await self.connection.fetch(_INDEXES, [each.name for each in tables])
         found = {str(name): str(columns) for name, columns in rows}
         wanted = {str(index.name): _definition(index) for each in tables for index in each.indexes}
         leftovers = [
@@ -301,38 +270,63 @@ class _Migration:
         ]
         return leftovers, missing
 
-    def _distribute(self, connection: Connection, tables: Sequence[str]) -> None:
-        # read the state again, because the upgrade may have created tables
-        cluster = cluster_of(connection, tables)
-        statements = [] if cluster is None else distribution(tables, cluster, self.name)
-        for statement in statements:
-            connection.exec_driver_sql(statement)
-        if statements:
-            self.report(f"{self.name}: its tables are distributed by {COMPANY_ID}.")
+    async def _install_routines(self, state: SchemaState) -> None:
+        """Install the routines unless the database has them, by their digest."""
+        digest = routines_digest(HEAD)
+        if state.routines == digest:
+            return
+        for statement in routine_statements():
+            await self.connection.execute(statement)
+        if state.unicode not in (None, unidata_version):
+            # the rules of case folding have changed, so all documents must be indexed again
+            await self.connection.execute("UPDATE search_marks SET layout = ''")
+        # the routines contain the case mappings of this Python
+        recorded = store_state(POSTGRESQL.compiler, routines=digest, unicode=unidata_version)
+        await run_steps(self.connection, recorded)
 
-    def _index_texts(self, connection: Connection) -> None:
+    async def _index_texts(self) -> None:
         """Create the text index if it is missing and the extension for it is available."""
-        if connection.scalar(select(func.to_regclass(TEXT_INDEX))) is not None:
+        if await self.connection.fetchval(f"SELECT to_regclass('{TEXT_INDEX}') IS NOT NULL"):
             return
         try:
-            with connection.begin_nested():
-                connection.execute(text("CREATE EXTENSION IF NOT EXISTS pg_trgm"))
-                schema = connection.scalar(_TRIGRAMS)
-                connection.execute(
-                    text(
-                        f"CREATE INDEX {TEXT_INDEX} ON search_documents"
-                        f" USING gin (folded {schema}.gin_trgm_ops)"
-                    )
+            async with self.connection.transaction():
+                await self.connection.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
+                schema = await self.connection.fetchval(_TRIGRAMS)
+                await self.connection.execute(
+                    f"CREATE INDEX {TEXT_INDEX} ON search_documents"
+                    f" USING gin (folded {schema}.gin_trgm_ops)"
                 )
-        except DBAPIError as error:
-            cause = _cause(error)
-            if not isinstance(cause, asyncpg.PostgresError) or cause.sqlstate not in _NO_EXTENSION:
+        except asyncpg.PostgresError as error:
+            if error.sqlstate not in _NO_EXTENSION:
                 raise
             self.report(
                 f"{self.name}: searches read all texts, because the extension pg_trgm is not "
-                f"available ({driver_message(cause)}). Have an administrator run CREATE EXTENSION "
+                f"available ({driver_message(error)}). Have an administrator run CREATE EXTENSION "
                 "pg_trgm, then run `comptoir migrate` again."
             )
+
+    async def _distribute(self) -> None:
+        """Distribute the tables that are not, if that is wanted or others are."""
+        tables = list(build_tables(self.model).metadata.tables)
+        placements = await self._placements(tables)
+        if not self.distribute and FIRST not in placements:
+            return
+        missing = [each for each in tables if each not in placements]
+        unsuitable = await self.connection.fetchrow(_UNIQUE_ACROSS, missing, COMPANY_ID)
+        check_placements(placements, self.name)
+        if unsuitable:
+            index, table = unsuitable
+            raise problems.INDEX_WITHOUT_COMPANY(
+                index=index, table=table, name=self.name, column=COMPANY_ID
+            )
+        for statement in distribution(missing):
+            await self.connection.execute(statement)
+        if missing:
+            self.report(f"{self.name}: its tables are distributed by {COMPANY_ID}.")
+
+    async def _placements(self, tables: Sequence[str]) -> Placements:
+        rows = await self.connection.fetch(_PLACEMENTS, tables, COMPANY_ID)
+        return {table: (by_company, group) for table, by_company, group in rows}
 
 
 def _definition(index: Index) -> str:
@@ -341,110 +335,30 @@ def _definition(index: Index) -> str:
     return ",".join(index.columns.keys()) + " where" * has_condition
 
 
-def _limit(connection: Connection, name: str, seconds: float) -> None:
-    """Set a time limit for the transaction; 0 means none."""
-    connection.execute(select(func.set_config(name, f"{seconds * 1000:.0f}ms", True)))
-
-
-def _install_routines(connection: Connection, state: SchemaState, digest: str) -> None:
-    """Install the routines unless the database has them, by their digest."""
-    if state.routines != digest:
-        for statement in routine_statements():
-            connection.exec_driver_sql(statement)
-        if state.unicode not in (None, unidata_version):
-            # the rules of case folding have changed, so all documents must be indexed again
-            connection.execute(text("UPDATE search_marks SET layout = ''"))
-        # the routines contain the case mappings of this Python
-        store_state(connection, routines=digest, unicode=unidata_version)
-
-
-def _oldest_transaction(connection: Connection) -> str:
-    row = connection.execute(_OLDEST).first()
-    connection.rollback()
-    if row is None:
-        return ""
-    pid, seconds, application = row
-    return f" (the oldest transaction: process {pid}, {application or 'unnamed'}, {seconds} s)"
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """The distribution of a table; tables of one `group` are colocated."""
-
-    by_company: bool
-    group: int
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterState:
-    """The state of a database with Citus.
-
-    `version` is the extension's. `placements` maps the distributed tables. `unique_across` lists
-    the unique indexes that lack `company_id`, each with its table.
-    """
-
-    version: str
-    placements: Mapping[str, Placement]
-    unique_across: Sequence[tuple[str, str]]
-
-    @property
-    def is_distributed(self) -> bool:
-        """Whether the tables are distributed, except those that later revisions have added."""
-        return FIRST in self.placements
-
-
-def cluster_of(connection: Connection, tables: Sequence[str]) -> ClusterState | None:
-    """The state of these tables, or None without Citus."""
-    version = connection.scalar(_EXTENSION)
-    if version is None:
-        return None
-    parameters = {"tables": list(tables), "column": COMPANY_ID}
-    return ClusterState(
-        version,
-        {
-            str(table): Placement(bool(by_company), int(group))
-            for table, by_company, group in connection.execute(_PLACEMENTS, parameters)
-        },
-        [
-            (str(index), str(table))
-            for index, table in connection.execute(_UNIQUE_ACROSS, parameters)
-        ],
-    )
-
-
-def check_cluster(cluster: ClusterState | None, name: str) -> None:
+def check_citus(version: str | None, name: str) -> None:
     """Raise `OperatorError` if Citus is missing or too old; it calls the database `name`."""
-    if cluster is None:
+    if version is None:
         raise problems.NO_CITUS(name=name)
-    if int(cluster.version.partition(".")[0]) < MINIMUM_CITUS:
-        raise problems.OLD_CITUS(name=name, version=cluster.version, least=MINIMUM_CITUS)
+    if int(version.partition(".")[0]) < MINIMUM_CITUS:
+        raise problems.OLD_CITUS(name=name, version=version, least=MINIMUM_CITUS)
 
 
-def distribution(tables: Sequence[str], cluster: ClusterState, name: str) -> list[str]:
-    """The statements that distribute the tables that are not distributed yet.
-
-    They run in this order, in one transaction. Raises `OperatorError` if a table cannot be
-    distributed, or is distributed differently.
-    """
-    group = cluster.placements[FIRST].group if cluster.is_distributed else None
-    for table, placement in cluster.placements.items():
-        if not placement.by_company or placement.group != group:
+def check_placements(placements: Placements, name: str) -> None:
+    """Raise `OperatorError` if a table is not distributed as the others are."""
+    expected = (True, placements[FIRST][1]) if FIRST in placements else None
+    for table, placement in placements.items():
+        if placement != expected:
             raise problems.NOT_DISTRIBUTED(table=table, name=name, column=COMPANY_ID, first=FIRST)
-    missing = [table for table in tables if table not in cluster.placements]
-    for index, table in cluster.unique_across:
-        if table in missing:
-            raise problems.INDEX_WITHOUT_COMPANY(
-                index=index, table=table, name=name, column=COMPANY_ID
-            )
-    statements: list[str] = []
-    if not cluster.is_distributed:
+
+
+def distribution(missing: Sequence[str]) -> Iterator[str]:
+    """The statements that distribute tables, in this order, in one transaction."""
+    if FIRST in missing:
         # routines that were created before the extension exist on the coordinator only
-        statements += routine_statements()
-        missing.sort(key=lambda table: table != FIRST)
-    for table in missing:
+        yield from routine_statements()
+    for table in sorted(missing, key=lambda table: table != FIRST):
         colocated = "none" if table == FIRST else FIRST
-        statements.append(
+        yield (
             f"SELECT create_distributed_table('\"{table}\"', '{COMPANY_ID}',"
             f" colocate_with => '{colocated}')"
         )
-    return statements

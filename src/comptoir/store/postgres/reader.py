@@ -9,12 +9,14 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from functools import partial
+from sys import maxsize
 from time import monotonic
 from typing import TypeVar
 
 import asyncpg
 from typing_extensions import override
 
+from comptoir.config import Settings
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INVALID_URL
@@ -23,7 +25,7 @@ from comptoir.sql.prepared import SHAPES_CACHED, Query
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.fair_queue import FairQueue, Load, half
 from comptoir.store.jobs import cancel_and_wait
-from comptoir.store.postgres.connection import Connection, Pool
+from comptoir.store.postgres.connection import Connection, Pool, run_query
 from comptoir.store.postgres.errors import DRIVER_ERRORS, DriverError, is_lost, refusal_of
 from comptoir.store.store import (
     SLICE,
@@ -51,8 +53,8 @@ QUICK_RUNS = 3
 _FAILED = -1
 """The number of quick runs after an attempt that was slow."""
 
-FETCH_ROWS = 50
-"""Rows of one fetch by `run_portion`."""
+FIRST_FETCH, LARGEST_FETCH = 10, 640
+"""Rows of the first fetch of a portion from a cursor, and the most rows of a fetch."""
 
 T = TypeVar("T")
 
@@ -129,14 +131,13 @@ class ReadPool(Pool):
     def __init__(
         self,
         connect: Callable[[], Awaitable[Connection]],
+        settings: Settings,
         size: int,
         seconds: float,
-        *,
-        most_slow: int,
-        slow_seconds: float,
     ) -> None:
         super().__init__(connect, size, seconds, most_of_one=half(size))
-        self.slow = SlowReads(FairQueue(max(size // 2, 1), most_slow, slow_seconds))
+        queue = FairQueue(max(size // 2, 1), settings.queued_scans, settings.scan_seconds)
+        self.slow = SlowReads(queue)
 
 
 class PoolReader(Reader):
@@ -195,20 +196,16 @@ class PoolReader(Reader):
         while plan.limit > 0:
             part = plan if is_slow else plan.part(plan.keyset, min(fetched, plan.limit), plan.skip)
             query = self.statements.page(part)
-            found: list[Row] | None = None
-            if not is_slow and self._slow.has(query):
-                found = await self._attempt(query)
-                if found is None:
-                    is_slow = True
-                    continue
             try:
-                if found is not None:
-                    rows, is_last = found, len(found) < part.limit
-                elif is_slow:
+                if is_slow:
                     rows, is_last = await self._portion(query)
                 else:
-                    rows = await self.rows(query)
-                    is_last = len(rows) < part.limit
+                    is_known = self._slow.has(query)
+                    found = await (self._attempt(query) if is_known else self.rows(query))
+                    if found is None:
+                        is_slow = True
+                        continue
+                    rows, is_last = found, len(found) < part.limit
             except Refusal as refusal:
                 if is_slow or refusal.error is not INVALID_URL or part.limit <= SLICE:
                     raise
@@ -252,9 +249,7 @@ class PoolReader(Reader):
                 async with self._slow.permit(), self._connection() as connection:
                     began = monotonic()
                     try:
-                        rows, is_whole = await run_portion(
-                            connection, query, SLICE_CHARACTERS, self.seconds
-                        )
+                        rows, is_whole = await run_portion(connection, query, self.seconds)
                     finally:
                         self._slow.record(query, monotonic() - began)
             except DRIVER_ERRORS as error:
@@ -272,14 +267,6 @@ class PoolReader(Reader):
         return refusal_of(error)
 
 
-async def run_query(
-    connection: Connection, query: Query, seconds: float | None = None
-) -> list[Row]:
-    """All rows of a statement, which is cancelled after `seconds`."""
-    records = await connection.fetch(query.text, *query.values, timeout=seconds)
-    return list(map(tuple, records))
-
-
 async def roll_back(connection: Connection) -> None:
     """End a transaction, or terminate the connection if that fails."""
     if connection.is_closed():
@@ -294,22 +281,38 @@ async def roll_back(connection: Connection) -> None:
 
 
 async def run_portion(
-    connection: Connection, query: Query, most_characters: int, seconds: float
+    connection: Connection, query: Query, seconds: float
 ) -> tuple[list[Row], bool]:
-    """The first rows of a statement, and whether they are all; about `most_characters` of text."""
-    rows: list[Row] = []
-    left = most_characters
+    """The first rows of a statement, and whether they are all; each fetch has these seconds."""
     try:
         # asyncpg's own transaction remains open when it is cancelled during BEGIN
         await connection.execute("BEGIN READ ONLY")
         cursor = await connection.cursor(query.text, *query.values, timeout=seconds)
-        while left > 0:
-            some = await cursor.fetch(FETCH_ROWS, timeout=seconds)
-            if not some:
-                return rows, True
-            fetched: list[Row] = list(map(tuple, some))
-            rows += fetched
-            left -= characters(fetched)
+
+        async def fetch(number: int) -> list[Row]:
+            return list(map(tuple, await cursor.fetch(number, timeout=seconds)))
+
+        return await fetch_portion(fetch)
     finally:
         await roll_back(connection)
+
+
+async def fetch_portion(
+    fetch: Callable[[int], Awaitable[list[Row]]], most: int = maxsize
+) -> tuple[list[Row], bool]:
+    """The next rows of a cursor, and whether they are the last.
+
+    They are `most` rows, or about `SLICE_CHARACTERS` of text.
+    """
+    rows: list[Row] = []
+    left, size = SLICE_CHARACTERS, FIRST_FETCH
+    while left > 0 and len(rows) < most:
+        some = await fetch(size)
+        volume = characters(some)
+        rows += some
+        left -= volume
+        if len(some) < size:
+            return rows, True
+        # the rest of the portion, if its rows are as long
+        size = max(min(left * size // (volume + 1), LARGEST_FETCH, most - len(rows)), 1)
     return rows, False

@@ -8,7 +8,13 @@ the company it has replayed.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    ExitStack,
+    aclosing,
+    asynccontextmanager,
+    suppress,
+)
 from dataclasses import dataclass
 from time import monotonic
 from typing import TypeVar
@@ -22,16 +28,21 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Prepared, Query
-from comptoir.store.postgres.connection import Connection, check_server, connect, connected
+from comptoir.store.postgres.connection import (
+    Connection,
+    check_server,
+    connect,
+    connected,
+    run_query,
+)
 from comptoir.store.postgres.errors import (
     DRIVER_ERRORS,
     DriverError,
     driver_message,
     is_lost,
-    is_request_error,
-    operator_error_of,
+    request_refusal,
 )
-from comptoir.store.postgres.reader import PoolReader, ReadPool, roll_back, run_query
+from comptoir.store.postgres.reader import PoolReader, ReadPool, roll_back
 from comptoir.store.store import NoteOutcome, Reader, Slices
 from comptoir.store.urls import redacted
 
@@ -45,9 +56,6 @@ SERVED, BEHIND, FAILED, PAUSED = "replica", "behind", "failed", "paused"
 """The outcomes of a read that the replica may serve, as in the metrics."""
 
 T = TypeVar("T")
-
-Confirm = Callable[[], Awaitable[None]]
-"""Raises `Renewed` unless the company still has its incarnation on the primary."""
 
 _log = logging.getLogger(__name__)
 
@@ -101,16 +109,12 @@ async def check_replica(settings: Settings) -> None:
     The error is an `UnreachableError` if the replica may be available later. If the primary is
     unreachable, a standby of any primary passes.
     """
-    url = settings.read_database
     primary: System | None = None
-    with suppress(*DRIVER_ERRORS):
+    with suppress(OperatorError):
         async with connected(settings, settings.database) as connection:
             primary = await system_of(connection)
-    try:
-        async with connected(settings, url) as connection:
-            await check_standby(connection, url, primary)
-    except DRIVER_ERRORS as error:
-        raise operator_error_of(url, error) from error
+    async with connected(settings, settings.read_database) as connection:
+        await check_standby(connection, settings.read_database, primary)
 
 
 class Replica:
@@ -126,13 +130,7 @@ class Replica:
         position: Prepared,
         primary: Callable[[], Awaitable[System | None]],
     ) -> None:
-        self.pool = ReadPool(
-            self._connect,
-            settings.database_connections,
-            REACH_SECONDS,
-            most_slow=settings.queued_scans,
-            slow_seconds=settings.scan_seconds,
-        )
+        self.pool = ReadPool(self._connect, settings, settings.database_connections, REACH_SECONDS)
         self._settings = settings
         # PgBouncer may run each transaction on another server
         self._uses_transactions = not settings.statement_cache
@@ -145,44 +143,26 @@ class Replica:
     async def acquired(self, company: Company, seen: int) -> AsyncIterator[Connection]:
         """Check out a connection to a state of a company that includes its change `seen`.
 
-        Raises `Unserved`, and `DRIVER_ERRORS`, which `exception_of` converts.
+        Raises `Unserved`, and `DRIVER_ERRORS`.
         """
-        self._check_pause()
+        # the first read after a pause tries the replica
+        if self._problem and monotonic() < self._tried_at + PAUSE_SECONDS:
+            raise Unserved(PAUSED)
+        self._tried_at = monotonic()
         try:
-            connection = await self.pool.acquire()
+            async with self.pool.acquired() as connection:
+                try:
+                    await self._check_position(connection, company, seen)
+                    yield connection
+                finally:
+                    if self._uses_transactions:
+                        await roll_back(connection)
         except Refusal as refusal:
             # all connections are in use
             raise Unserved(FAILED) from refusal
-        try:
-            try:
-                await self._check_position(connection, company, seen)
-                yield connection
-            finally:
-                if self._uses_transactions:
-                    await roll_back(connection)
-        except DRIVER_ERRORS as error:
-            if is_lost(error):
-                self.pool.drop(connection)
-            raise
-        finally:
-            self.pool.release(connection)
 
-    def exception_of(self, error: DriverError) -> Unserved:
-        """Convert an error that the statement might not have on the primary."""
-        if is_lost(error):
-            return self._pause(driver_message(error))
-        return Unserved(FAILED)
-
-    def _check_pause(self) -> None:
-        """Raise `Unserved` during a pause; the first read after a pause tries the replica."""
-        if not self._problem:
-            return
-        now = monotonic()
-        if now < self._tried_at + PAUSE_SECONDS:
-            raise Unserved(PAUSED)
-        self._tried_at = now
-
-    def _pause(self, problem: str) -> Unserved:
+    def pause(self, problem: str) -> Unserved:
+        """Let reads avoid the replica, and log that; returns what to raise."""
         if not self._problem:
             _log.warning(
                 "reads go to the primary, because the replica cannot be used: %s. The next attempt "
@@ -194,11 +174,6 @@ class Replica:
         self._tried_at = monotonic()
         return Unserved(FAILED)
 
-    def _resume(self) -> None:
-        if self._problem:
-            self._problem = ""
-            _log.warning("the replica can be used again")
-
     async def _check_position(self, connection: Connection, company: Company, seen: int) -> None:
         """Raise `Unserved` unless the server has replayed the company's change `seen`."""
         query = self._position.query(company.id)
@@ -209,37 +184,32 @@ class Replica:
                 rows = await run_query(connection, query)
         except TimeoutError as error:
             self.pool.drop(connection)
-            raise self._pause(driver_message(error)) from error
+            raise self.pause(driver_message(error)) from error
         # the standby may not have replayed the creation of the company yet
         is_standby, incarnation, number = rows[0] if rows else (True, company.incarnation, -1)
         if not is_standby:
             self.pool.drop(connection)
-            raise self._pause("it was promoted, and is no longer a standby")
-        self._resume()
+            raise self.pause("it was promoted, and is no longer a standby")
+        if self._problem:
+            self._problem = ""
+            _log.warning("the replica can be used again")
         if incarnation != company.incarnation or int(number) < seen:
             raise Unserved(BEHIND)
 
     async def _connect(self) -> Connection:
         url, primary = self._settings.read_database, await self._primary()
-        connection: Connection | None = None
-        is_checked = False
+        limits = {"seconds": REACH_SECONDS, "command_seconds": self._settings.scan_seconds}
         try:
-            async with asyncio.timeout(REACH_SECONDS):
-                connection = await connect(
-                    self._settings,
-                    url,
-                    seconds=REACH_SECONDS,
-                    command_seconds=self._settings.scan_seconds,
-                )
-                await check_standby(connection, url, primary)
-            is_checked = True
+            with ExitStack() as opening:
+                async with asyncio.timeout(REACH_SECONDS):
+                    connection = await connect(self._settings, url, **limits)
+                    opening.callback(connection.terminate)
+                    await check_standby(connection, url, primary)
+                opening.pop_all()
         except OperatorError as error:
-            raise self._pause(str(error)) from error
+            raise self.pause(str(error)) from error
         except DRIVER_ERRORS as error:
-            raise self._pause(driver_message(error)) from error
-        finally:
-            if connection is not None and not is_checked:
-                connection.terminate()
+            raise self.pause(driver_message(error)) from error
         return connection
 
 
@@ -272,23 +242,26 @@ class ReplicaReader(PoolReader):
     @override
     def _refusal(self, error: DriverError) -> Exception:
         # a timeout or a value that cannot be computed would occur on the primary too
-        if isinstance(error, TimeoutError) or is_request_error(error):
+        if isinstance(error, TimeoutError) or request_refusal(error):
             return super()._refusal(error)
-        return self._replica.exception_of(error)
+        # others might not occur there
+        if is_lost(error):
+            return self._replica.pause(driver_message(error))
+        return Unserved(FAILED)
 
 
 class FallbackReader(Reader):
     """Reads on the replica, and after the first read that it does not serve, on the primary.
 
     Each read of the replica checks the company's incarnation. `confirm` checks it on the primary,
-    once. All methods also raise `Renewed`.
+    once, and raises `Renewed` if it is another one there.
     """
 
     def __init__(
         self,
         replica: ReplicaReader,
         primary: PoolReader,
-        confirm: Confirm,
+        confirm: Callable[[], Awaitable[None]],
         note_outcome: NoteOutcome,
     ) -> None:
         self._replica = replica

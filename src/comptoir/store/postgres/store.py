@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import count
@@ -20,9 +20,16 @@ from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
 from comptoir.store.control import READ_SECONDS
-from comptoir.store.postgres.connection import Connection, Pool, check_ready, close, connect
+from comptoir.store.postgres.connection import (
+    Connection,
+    Pool,
+    check_ready,
+    close,
+    connect,
+    run_query,
+)
 from comptoir.store.postgres.errors import DRIVER_ERRORS, refusal_of
-from comptoir.store.postgres.reader import PoolReader, ReadPool, run_query
+from comptoir.store.postgres.reader import PoolReader, ReadPool, fetch_portion
 from comptoir.store.postgres.replica_reads import (
     REACH_SECONDS,
     FallbackReader,
@@ -33,9 +40,8 @@ from comptoir.store.postgres.replica_reads import (
 )
 from comptoir.store.postgres.writer import PostgresWriter
 from comptoir.store.refusals import database_failed
-from comptoir.store.schema import SchemaState, check_state
+from comptoir.store.schema import check_state, state_of
 from comptoir.store.store import (
-    SLICE_CHARACTERS,
     SLICE_ROWS,
     NoteOutcome,
     Reads,
@@ -44,7 +50,6 @@ from comptoir.store.store import (
     SnapshotConnection,
     Store,
     StoreLoad,
-    characters,
 )
 from comptoir.store.urls import redacted
 
@@ -60,25 +65,15 @@ STOP_SECONDS = 1.0
 WRITING_SHARE = 4
 """One in this number of connections is reserved for writes."""
 
-READINESS = Query(
-    "SELECT version_num, (SELECT serves.value FROM schema_state AS serves, schema_state AS kept"
-    " WHERE serves.name = 'serves' AND kept.name = 'revision' AND kept.value = version_num),"
-    " has_table_privilege('companies', 'SELECT'), current_setting('transaction_read_only') = 'on',"
-    " (SELECT value FROM schema_state WHERE name = 'catalog')"
-    " FROM (SELECT) AS always LEFT JOIN alembic_version ON true",
-    (),
+READINESS = (
+    "SELECT has_table_privilege('companies', 'SELECT'),"
+    " current_setting('transaction_read_only') = 'on'"
 )
-"""Reads the schema's state, and a privilege; none of it is in a distributed table.
+"""Reads nothing of a distributed table, and neither does `state_of`.
 
 On a cluster of Citus, a failed worker makes only its own companies unavailable. If this statement
 read a company, all hosts would be unready, and a proxy would exclude them all.
 """
-
-FIRST_FETCH, LARGEST_FETCH = 10, 640
-"""Rows of the first fetch of a snapshot, and the most rows of a fetch."""
-
-FEWEST_CHARACTERS, MOST_CHARACTERS = SLICE_CHARACTERS // 16, SLICE_CHARACTERS // 4
-"""Characters that a fetch should return; the next one has more or fewer rows otherwise."""
 
 _BEGIN_SNAPSHOT = (
     # sent at once, so that a limit of the database does not end the transaction in between
@@ -100,37 +95,31 @@ class PostgresStore(Store):
     ) -> None:
         statements = statements_of(model, POSTGRESQL)
         connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
-        checked = _CheckedConnect(
-            settings, partial(connecting, command_seconds=COMMAND_SECONDS), is_checked=is_checked
-        )
+        self._settings = settings
+        self._connect = partial(connecting, command_seconds=COMMAND_SECONDS)
+        self._connect_for_long = partial(connecting, command_seconds=LONG_COMMAND_SECONDS)
+        self._is_checked = is_checked
+        self._checking: asyncio.Task[None] | None = None
         self._note_outcome = note_outcome
         self._name = redacted(settings.database)
         self._cached_system: System | None = None
         writing = max(settings.database_connections // WRITING_SHARE, 1)
         reading = max(settings.database_connections - writing, 1)
-        self._reads = ReadPool(
-            checked,
-            reading,
-            settings.connect_seconds,
-            most_slow=settings.queued_scans,
-            slow_seconds=settings.scan_seconds,
-        )
-        self._writes = Pool(checked, writing, settings.connect_seconds)
-        self._pool_reader = PoolReader(
-            self._reads, statements.reads, SliceScheduler(), settings.scan_seconds
-        )
+        seconds = settings.connect_seconds
+        writes = Pool(self._connect_checked, writing, seconds)
+        self._reads = ReadPool(self._connect_checked, settings, reading, seconds)
+        # a connection of its own, so that reads never delay what is known of clients
+        control = ReadPool(self._connect_checked, settings, 1, seconds)
+        self._pools: list[Pool] = [writes, self._reads, control]
+        self._pool_reader, control_reader = [
+            PoolReader(each, statements.reads, SliceScheduler(), settings.scan_seconds)
+            for each in (self._reads, control)
+        ]
         self._replica: Replica | None = None
         if settings.read_database:
             self._replica = Replica(settings, statements.service.replica_state, self._system)
-        self._pool_writer = PostgresWriter(self._writes, settings, statements)
-        self._connect_for_long = partial(connecting, command_seconds=LONG_COMMAND_SECONDS)
-        # a connection of its own, so that reads never delay what is known of clients
-        self._control = ReadPool(
-            checked, 1, settings.connect_seconds, most_slow=1, slow_seconds=READ_SECONDS
-        )
-        control_reader = PoolReader(
-            self._control, statements.reads, SliceScheduler(), settings.scan_seconds
-        )
+            self._pools.append(self._replica.pool)
+        self._pool_writer = PostgresWriter(writes, settings, statements)
         read_control = partial(control_reader.lookup, seconds=READ_SECONDS)
         super().__init__(statements, self._pool_reader, self._pool_writer, read_control)
 
@@ -143,11 +132,6 @@ class PostgresStore(Store):
             sum(each.in_use for each in self._pools),
             sum(each.idle for each in self._pools),
         )
-
-    @property
-    def _pools(self) -> Sequence[Pool]:
-        pools = [self._reads, self._writes, self._control]
-        return pools if self._replica is None else [*pools, self._replica.pool]
 
     @override
     def replicated(self, company: Company, seen: int) -> Reads:
@@ -199,19 +183,43 @@ class PostgresStore(Store):
 
     @override
     async def check(self) -> None:
-        (row,) = await self._pool_reader.lookup(READINESS)
-        revision, serves, may_read, is_read_only, catalog = row
+        state = await self.read(state_of("postgresql"))
         try:
-            texts = [str(each) if each else None for each in (revision, serves)]
-            check_state(SchemaState(*texts), self._name)
+            check_state(state, self._name)
         except OperatorError as error:
             raise _not_ready(error) from error
+        ((may_read, is_read_only),) = await self._pool_reader.lookup(Query(READINESS, ()))
         if not may_read:
             raise refusal_of(
                 asyncpg.InsufficientPrivilegeError("permission denied for table companies")
             )
         self.condition.read_only_at = time() if is_read_only else 0.0
-        self.condition.note_catalog([str(catalog)], self.statements.model.source)
+        self.condition.note_catalog([state.catalog or ""], self.statements.model.source)
+
+    async def _connect_checked(self) -> Connection:
+        """Open a connection; checks server and schema first, until a check has succeeded.
+
+        Concurrent callers share a check, so its failure is logged once. Raises `DRIVER_ERRORS`, and
+        `Refusal` (503) if the check fails.
+        """
+        if not self._is_checked:
+            if self._checking is None:
+                self._checking = asyncio.create_task(self._check_ready())
+                # asyncio would report an exception that no caller retrieves
+                self._checking.add_done_callback(lambda task: task.cancelled() or task.exception())
+            await asyncio.shield(self._checking)
+        return await self._connect()
+
+    async def _check_ready(self) -> None:
+        try:
+            await check_ready(self._settings, _log.warning)
+            self._is_checked = True
+        except OperatorError as error:
+            if isinstance(error.__cause__, DRIVER_ERRORS):
+                raise refusal_of(error.__cause__) from error
+            raise _not_ready(error) from error
+        finally:
+            self._checking = None
 
     async def _system(self) -> System | None:
         """The system of the primary, or None while that is unreachable."""
@@ -225,42 +233,6 @@ class PostgresStore(Store):
     async def close(self) -> None:
         await self._pool_writer.stop(STOP_SECONDS)
         await asyncio.gather(*[each.close() for each in self._pools])
-
-
-class _CheckedConnect:
-    """Opens connections; checks server and schema first, until a check has succeeded.
-
-    Concurrent callers share a check, so its failure is logged once.
-    """
-
-    def __init__(
-        self, settings: Settings, connect: Callable[[], Awaitable[Connection]], *, is_checked: bool
-    ) -> None:
-        self._settings = settings
-        self._connect = connect
-        self._is_checked = is_checked
-        self._checking: asyncio.Task[None] | None = None
-
-    async def __call__(self) -> Connection:
-        """Open a connection; raises `DRIVER_ERRORS`, and `Refusal` (503) if the check fails."""
-        if not self._is_checked:
-            if self._checking is None:
-                self._checking = asyncio.create_task(self._check())
-                # asyncio would report an exception that no caller retrieves
-                self._checking.add_done_callback(lambda task: task.cancelled() or task.exception())
-            await asyncio.shield(self._checking)
-        return await self._connect()
-
-    async def _check(self) -> None:
-        try:
-            await check_ready(self._settings, _log.warning)
-            self._is_checked = True
-        except OperatorError as error:
-            if isinstance(error.__cause__, DRIVER_ERRORS):
-                raise refusal_of(error.__cause__) from error
-            raise _not_ready(error) from error
-        finally:
-            self._checking = None
 
 
 def _not_ready(error: OperatorError) -> Refusal:
@@ -288,21 +260,12 @@ class _PostgresSnapshot(SnapshotConnection):
         # the planner optimizes a declared cursor for its first rows
         cursor = f"comptoir_{next(self._numbers)}"
         await self.fetch(Query(f"DECLARE {cursor} NO SCROLL CURSOR FOR {query.text}", query.values))
-        size = FIRST_FETCH
-        ended = False
-        while not ended:
-            rows: list[Row] = []
-            left = SLICE_CHARACTERS
-            while left > 0 and len(rows) < SLICE_ROWS and not ended:
-                wanted = min(size, SLICE_ROWS - len(rows))
-                some = await self.fetch(Query(f"FETCH {wanted} FROM {cursor}", ()))
-                ended = len(some) < wanted
-                rows += some
-                volume = characters(some)
-                left -= volume
-                if volume > MOST_CHARACTERS:
-                    size = max(size // 2, 1)
-                elif volume < FEWEST_CHARACTERS:
-                    size = min(size * 2, LARGEST_FETCH)
+
+        async def fetch(number: int) -> list[Row]:
+            return await self.fetch(Query(f"FETCH {number} FROM {cursor}", ()))
+
+        is_last = False
+        while not is_last:
+            rows, is_last = await fetch_portion(fetch, SLICE_ROWS)
             if rows:
                 yield rows

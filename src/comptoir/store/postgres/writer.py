@@ -21,17 +21,17 @@ from comptoir.plan.read import Row
 from comptoir.sql.prepared import BulkCopy, BulkQuery, ManyQueries, Statement, Value
 from comptoir.sql.statements import Statements
 from comptoir.store.ledger import Change, Ledger
-from comptoir.store.postgres.connection import Connection, Pool
+from comptoir.store.postgres.connection import Connection, Pool, run_query
 from comptoir.store.postgres.errors import (
     DRIVER_ERRORS,
     DriverError,
     is_lost,
-    is_request_error,
     is_unanswered,
     refusal_of,
+    request_refusal,
     violated_constraint,
 )
-from comptoir.store.postgres.reader import roll_back, run_query
+from comptoir.store.postgres.reader import roll_back
 from comptoir.store.refusals import duplicate
 from comptoir.store.unit import UnitOfWork, drive
 from comptoir.store.writer import NO_COMPANY, Job, Writer
@@ -93,8 +93,18 @@ class DatabaseSession:
     async def flush(self) -> None:
         """Run the delayed statements in order."""
         delayed, self._delayed = self._delayed, []
-        for first, rows in delayed:
-            await _run_many(self._connection, first, rows)
+        for statement, rows in delayed:
+            bulk = statement.bulk
+            if isinstance(bulk, BulkCopy) and len(rows) >= COPY_ROWS:
+                await self._connection.copy_records_to_table(
+                    bulk.table, records=rows, columns=bulk.columns
+                )
+            elif isinstance(bulk, BulkQuery) and len(rows) >= ARRAY_ROWS and bulk.accepts(rows):
+                # a generic plan from the start of a load is slow when the table has grown
+                await self._connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
+                await run_query(self._connection, bulk.query(rows))
+            else:
+                await self._connection.executemany(statement.text, rows)
 
 
 class PostgresWriter(Writer):
@@ -204,7 +214,7 @@ class PostgresWriter(Writer):
                         # a rollback would wait for the server that hangs
                         connection.terminate()
                     await roll_back(connection)
-                    if is_request_error(error) and len(jobs) > 1:
+                    if len(jobs) > 1 and request_refusal(error):
                         # the error of one unit must not fail the others
                         return error
                     refusal = refusal_of(error)
@@ -260,16 +270,14 @@ class PostgresWriter(Writer):
 
     async def _resolve(self, doubt: _InDoubt) -> None:
         """Return if a transaction was committed; raises `Refusal` if not, or if that is unknown."""
-        ledger, is_rolled_back = doubt.ledger, False
+        ledger, outcome = doubt.ledger, refusal_rows.LOST_IN_DOUBT
         if ledger.last is not None:
             with suppress(Refusal, *DRIVER_ERRORS):
                 if await self._is_logged(ledger.company_id, ledger.last):
                     self._note_commit(ledger)
                     return
-                is_rolled_back = True
-        if is_rolled_back:
-            raise refusal_rows.ROLLED_BACK() from doubt
-        raise refusal_rows.LOST_IN_DOUBT() from doubt
+                outcome = refusal_rows.ROLLED_BACK
+        raise outcome() from doubt
 
     async def _is_logged(self, company_id: str, last: Change) -> bool:
         async with self._pool.acquired() as connection:
@@ -283,17 +291,3 @@ class PostgresWriter(Writer):
             finally:
                 await roll_back(connection)
         return [Change(*row) for row in rows] == [last]  # type: ignore[arg-type]
-
-
-async def _run_many(
-    connection: Connection, statement: ManyQueries, rows: Sequence[Sequence[Value]]
-) -> None:
-    bulk = statement.bulk
-    if isinstance(bulk, BulkCopy) and len(rows) >= COPY_ROWS:
-        await connection.copy_records_to_table(bulk.table, records=rows, columns=bulk.columns)
-    elif isinstance(bulk, BulkQuery) and len(rows) >= ARRAY_ROWS and bulk.accepts(rows):
-        # a generic plan from the start of a load is slow when the table has grown
-        await connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
-        await run_query(connection, bulk.query(rows))
-    else:
-        await connection.executemany(statement.text, rows)

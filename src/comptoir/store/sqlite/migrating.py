@@ -2,18 +2,15 @@
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import closing, suppress
 from pathlib import Path
-
-from sqlalchemy import Connection, create_engine, event
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool
 
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
-from comptoir.store.schema import HEAD, SERVES, SchemaState, check_state
-from comptoir.store.sqlite.connection import connect, is_writable
+from comptoir.sql.dialects.sqlite import SQLITE
+from comptoir.store.schema import HEAD, SERVES, SchemaState, state_of
+from comptoir.store.sqlite.connection import Connection, cannot_open, connect, is_writable
 
 LOCK_SECONDS = 30.0
 """Seconds that a process waits for others that migrate or use the same file."""
@@ -42,54 +39,35 @@ def migrate_file(path: Path, model: Model) -> str:
     cannot be opened or written, or if its schema is too new.
     """
     _create_file(path)
-    # this connection sets the journal mode, and its errors have one line
+    current = SchemaState(HEAD, SERVES[HEAD], catalog=model.source)
     with closing(connect(path, writes=True, lock_seconds=LOCK_SECONDS)) as connection:
-        if _is_current(connection, model):
-            return HEAD
-    from comptoir.store.revisions import upgrade  # noqa: PLC0415 - only if it is outdated
+        try:
+            if connection.drive(state_of("sqlite")) == current:
+                return HEAD
+            from comptoir.store.revisions import upgrade  # noqa: PLC0415 - only if it is outdated
 
-    try:
-        with locked(path, LOCK_SECONDS) as locking:
-            state = upgrade(locking, model, str(path))
-            store_statistics(locking, [each.name for each in model.stored])
-            return state.revision or ""
-    except DBAPIError as error:
-        raise problems.CANNOT_MIGRATE(path=path, reason=error.orig) from error
+            connection.execute("BEGIN IMMEDIATE")
+            state = connection.drive(upgrade(model, str(path), SQLITE.compiler))
+            store_statistics(connection, [each.name for each in model.stored])
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise problems.CANNOT_MIGRATE(path=path, reason=error) from error
+        return state.revision or ""
 
 
-def check_file(path: Path, model: Model) -> None:
-    """Raise `OperatorError` if a file that is only read lacks the current schema or the catalog."""
+def file_state(path: Path) -> SchemaState:
+    """The state of the schema of a file; raises `OperatorError` if the file cannot be read."""
     with closing(connect(path, writes=False, lock_seconds=LOCK_SECONDS)) as connection:
-        check_state(_state(connection), str(path), model.source)
+        try:
+            return connection.drive(state_of("sqlite"))
+        except sqlite3.Error as error:
+            raise cannot_open(path, error) from error
 
 
 def check_writable(path: Path) -> None:
     """Raise `OperatorError` if a file exists and cannot be written."""
     if path.exists() and not is_writable(path):
         raise problems.READ_ONLY_DATABASE(path=path)
-
-
-def _is_current(connection: sqlite3.Connection, model: Model) -> bool:
-    """Whether a database has the last revision, what that revision serves, and the catalog."""
-    return _state(connection) == SchemaState(HEAD, SERVES[HEAD], catalog=model.source)
-
-
-def accepted(path: Path) -> str | None:
-    """The source of the model that a file has; None without a file or a catalog in it."""
-    if not path.exists():
-        return None
-    with closing(connect(path, writes=False, lock_seconds=LOCK_SECONDS)) as connection:
-        return _state(connection).catalog
-
-
-def _state(connection: sqlite3.Connection) -> SchemaState:
-    try:
-        ((version, *_),) = connection.execute("SELECT version_num FROM alembic_version").fetchall()
-        stored = dict(connection.execute("SELECT name, value FROM schema_state").fetchall())
-    except sqlite3.OperationalError:
-        # a new file has no tables
-        return SchemaState(None)
-    return SchemaState.of(version, stored)
 
 
 def _create_file(path: Path) -> None:
@@ -106,24 +84,6 @@ def _create_file(path: Path) -> None:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-@contextmanager
-def locked(path: Path, lock_seconds: float) -> Iterator[Connection]:
-    """A connection within a transaction that holds the database's write lock."""
-    # the driver begins no transactions by itself
-    arguments = {"timeout": lock_seconds, "isolation_level": None}
-    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool, connect_args=arguments)
-
-    @event.listens_for(engine, "begin")
-    def begin_immediately(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    try:
-        with engine.begin() as connection:
-            yield connection
-    finally:
-        engine.dispose()
-
-
 def store_statistics(connection: Connection, tables: Iterable[str]) -> None:
     """Store the statistics of tables of records; connections that are opened later use them.
 
@@ -135,12 +95,10 @@ def store_statistics(connection: Connection, tables: Iterable[str]) -> None:
     all columns of an index.
     """
     # this creates the table of the statistics
-    connection.exec_driver_sql("ANALYZE sqlite_schema")
-    connection.exec_driver_sql("DELETE FROM sqlite_stat1")
+    connection.execute("ANALYZE sqlite_schema")
+    connection.execute("DELETE FROM sqlite_stat1")
     for table in tables:
-        for index, columns in connection.exec_driver_sql(_INDEXES, (table,)).all():
+        for index, columns in connection.execute(_INDEXES, (table,)).fetchall():
             rows = [_RECORDS, _OF_COMPANY, *[_ALIKE] * (columns - 2), 1]
-            connection.exec_driver_sql(
-                "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (?, ?, ?)",
-                (table, index, " ".join(map(str, rows))),
-            )
+            statistics = (table, index, " ".join(map(str, rows)))
+            connection.execute("INSERT INTO sqlite_stat1 VALUES (?, ?, ?)", statistics)

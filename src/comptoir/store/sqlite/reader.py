@@ -63,8 +63,7 @@ class Scans:
     """Runs long reads on a few threads with their own connections, limited in number and time."""
 
     def __init__(self, connections: list[Connection], *, most_reads: int, seconds: float) -> None:
-        self._connections = connections
-        self._idle = connections.copy()
+        self._idle = connections
         self._queue = FairQueue(len(connections), most_reads, seconds)
         self._seconds = seconds
         self._threads = ThreadPoolExecutor(len(connections), thread_name_prefix="comptoir-scan")
@@ -114,11 +113,8 @@ class Scans:
         self._queue.leave(permit)
 
     async def stop(self) -> None:
-        """Wait for the current reads, then close the connections."""
+        """Wait for the current reads."""
         await asyncio.to_thread(self._threads.shutdown)
-        # a cancelled read may not have given its connection back yet
-        for connection in self._connections:
-            connection.close()
 
 
 def _run(
@@ -178,7 +174,7 @@ class LoopReads:
             if not self._in_transaction:
                 self._connection.execute("BEGIN")
                 self._in_transaction = True
-                self._loop.call_soon(self._end)
+                self._loop.call_soon(self.end)
             self._connection.limit.begin(SECONDS)
             self._reading = True
             return self._connection.run(query)
@@ -190,7 +186,8 @@ class LoopReads:
         finally:
             self._reading = False
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """End the transaction of this iteration."""
         self._stopped.clear()
         if self._in_transaction:
             self._in_transaction = False
@@ -202,11 +199,6 @@ class LoopReads:
             return False
         self.callbacks += 1
         return self.callbacks > BUDGET or self._connection.limit.is_over()
-
-    def stop(self) -> None:
-        """Close the connection."""
-        self._end()
-        self._connection.close()
 
 
 class SqliteReader(Reader):
@@ -247,14 +239,13 @@ class SqliteReader(Reader):
     async def page(self, plan: PagePlan) -> Slices:
         # each slice is a statement of its own that starts after the last row of the previous one,
         # so no cursor stays open while a client reads
-        keyset, left, skip = plan.keyset, plan.limit, plan.skip
         most = slice_size(plan.pipeline)
         slow, fetched, reads = plan.pipeline.searches, SLICE, self._reads
         if plan.pipeline.is_plain:
             fetched, reads = most, self._walks
-        while left > 0 and not slow:
-            size = self.scheduler.records_of_slice(min(fetched, left))
-            query = self._statements.page(plan.part(keyset, size, skip))
+        while plan.limit > 0 and not slow:
+            size = self.scheduler.records_of_slice(min(fetched, plan.limit))
+            query = self._statements.page(plan.part(plan.keyset, size, plan.skip))
             await reads.yield_after_stopped()
             try:
                 rows = self._within_budget(query, reads)
@@ -268,26 +259,24 @@ class SqliteReader(Reader):
             if reads.callbacks <= SLOW:
                 fetched = min(2 * fetched, most)
             if rows is not None:
-                left = left - size if len(rows) == size else 0
                 yield rows
                 # the end of a page does not wait for other requests
-                if left > 0:
-                    keyset, skip = plan.keyset_after(rows[-1]), 0
-                    await self.scheduler.yield_to_loop()
-        while left > 0:
-            rest = plan.part(keyset, left, skip)
-            walk = self._statements.walk(rest) if plan.pipeline.searches else None
+                if len(rows) < size or size == plan.limit:
+                    return
+                plan = plan.part(plan.keyset_after(rows[-1]), plan.limit - size, 0)
+                await self.scheduler.yield_to_loop()
+        while plan.limit > 0:
+            walk = self._statements.walk(plan) if plan.pipeline.searches else None
             portion = Portion(CHARACTERS)
-            query = self._statements.page(rest)
+            query = self._statements.page(plan)
             rows = await WHILE_CONNECTED.get()(self._scans.run(query, portion, walk))
-            left = 0 if portion.is_whole else left - len(rows)
-            last = rows[-1:]
+            left, last = plan.limit - len(rows), rows[-1:]
             async with aclosing(self.scheduler.sliced(rows, most)) as slices:
                 async for some in slices:
                     yield some
-            if left > 0 and last:
-                skip = 0
-                keyset = plan.keyset_after(*last)
+            if portion.is_whole:
+                return
+            plan = plan.part(plan.keyset_after(*last), left, 0)
 
     def _within_budget(self, query: Query, reads: LoopReads) -> list[Row] | None:
         """The rows of a statement, None if it must run on a scan thread."""
@@ -310,9 +299,9 @@ class SqliteReader(Reader):
         return None
 
     def stop(self) -> None:
-        """Close the connections."""
-        self._reads.stop()
-        self._walks.stop()
+        """End the transactions, after which the connections can be closed."""
+        self._reads.end()
+        self._walks.end()
 
 
 def _has_long_texts(query: Query) -> bool:

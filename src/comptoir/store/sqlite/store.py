@@ -67,16 +67,12 @@ class SqliteWriter(Writer):
         await asyncio.sleep(seconds * PAUSE)
 
     async def stop(self) -> None:
-        """Commit the queued units, then end the thread, which closes the connection."""
+        """Commit the queued units, then end the thread."""
         self._is_stopping = True
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
     def _serve(self) -> None:
-        with closing(self._connection):
-            self._run_jobs()
-
-    def _run_jobs(self) -> None:
         is_open = True
         while is_open:
             jobs: list[Job] = []
@@ -193,7 +189,7 @@ class SqliteStore(Store):
             )
             folder = path.absolute().parent
             self._file_writer = SqliteWriter(writing, settings, statements, folder)
-            opened.pop_all()
+            self._connections = opened.pop_all()
         read_control = partial(self._file_reader.lookup, scans=self._control_scans)
         super().__init__(statements, self._file_reader, self._file_writer, read_control)
 
@@ -221,6 +217,7 @@ class SqliteStore(Store):
         await self._scans.stop()
         await self._control_scans.stop()
         self._file_reader.stop()
+        self._connections.close()
 
 
 class _SqliteSnapshot(SnapshotConnection):
