@@ -186,7 +186,7 @@ async def _opened(
     write_failures = partial(failures.write, store.control.record)
     check = ClientCheck(watch, settings, failures)
     authenticator = Authenticator(tokens.of_clients, watch, limits, issuers)
-    issuers.withdrawn = authenticator.forget
+    issuers.keys_changed = authenticator.forget
     endpoint = TokenEndpoint(watch, check, tokens.issuer, tokens.of_clients, settings)
     oauth = oauth_routes(endpoint, metrics.count_oauth, lambda: keys.ring.own, settings)
     errors = ErrorWriter(behaviour)
@@ -212,8 +212,9 @@ async def _opened(
         features,
     )
 
-    async def forget_withdrawn() -> None:
-        authenticator.forget(keys.withdrawn())
+    async def look_at_keys() -> None:
+        if keys.has_changed():
+            authenticator.forget()
 
     async with AsyncExitStack() as opened:
         # without reports, a worker that finishes its writes would be taken for one that hangs
@@ -231,7 +232,7 @@ async def _opened(
             every(SAVE_SECONDS, watermarks.save),
             every(PERIOD_SECONDS, watch.poll),
             every(NOTE_SECONDS, write_failures),
-            every(KEYS_SECONDS, forget_withdrawn),
+            every(KEYS_SECONDS, look_at_keys),
             *_indexing(settings, store),
             *(job for each in features for job in each.jobs()),
         ]

@@ -63,7 +63,7 @@ class Trusting:
         outside = OutsideIssuers(self.source.fetch, DAY, self.clock, self.clock)
         verifier = TokenVerifier(keys.trusted.get, "own", AUDIENCE, clock=self.clock)
         self.authenticator = Authenticator(verifier, self.registry, NO_LIMITS, outside)
-        outside.withdrawn = self.authenticator.forget
+        outside.keys_changed = self.authenticator.forget
 
     def token(self, kid: str = "a", **claims: object) -> bytes:
         forged = self.forger.forge(claims, {"kid": kid}, self.source.keys[kid])

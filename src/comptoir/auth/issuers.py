@@ -138,14 +138,14 @@ NoteFetch = Callable[[str, str], None]
 class IssuerKeys:
     """The keys and the document of one issuer; for use in one event loop only.
 
-    `withdrawn` is called with keys that the issuer no longer has, and `note_fetch` with the issuer
-    and the outcome of each fetch.
+    `keys_changed` is called when the issuer has other keys than before, and `note_fetch` with the
+    issuer and the outcome of each fetch.
     """
 
     issuer: str
     fetch: Fetch
     stale_seconds: float
-    withdrawn: Callable[[Collection[VerificationKey]], None]
+    keys_changed: Callable[[], None]
     clock: Clock = time.monotonic
     note_fetch: NoteFetch = lambda *_: None
     _keys: Mapping[str, VerificationKey] = field(default_factory=dict)
@@ -232,9 +232,8 @@ class IssuerKeys:
             self._document = fetched.document
             self._fresh_until = self.clock() + fetched.seconds
             self._believed_until = self._fresh_until + self.stale_seconds
-            withdrawn = [key for kid, key in former.items() if self._keys.get(kid) != key]
-            if withdrawn:
-                self.withdrawn(withdrawn)
+            if former != self._keys:
+                self.keys_changed()
         finally:
             self._fetching = None
 
@@ -305,7 +304,7 @@ class _IdClaims(RegisteredClaims, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class OutsideToken:
-    """A token of an outside issuer: its principal and roles, and the key that has signed it.
+    """A token of an outside issuer: its principal and roles.
 
     Until `expires_at`, it need not be compared with the keys of its issuer.
     """
@@ -313,7 +312,6 @@ class OutsideToken:
     principal: Principal
     roles: frozenset[str] | None
     issuer: Issuer
-    key: VerificationKey
     expires_at: float
 
 
@@ -362,7 +360,7 @@ class OutsideIssuers:
     clock: Clock = time.time
     monotonic: Clock = time.monotonic
     note_fetch: NoteFetch = lambda *_: None
-    withdrawn: Callable[[Collection[VerificationKey]], None] = lambda _: None
+    keys_changed: Callable[[], None] = lambda: None
     _keys: dict[str, IssuerKeys] = field(default_factory=dict)
 
     async def verify(self, token: PresentedToken, issuer: Issuer) -> OutsideToken:
@@ -370,8 +368,7 @@ class OutsideIssuers:
         terms = issuer.terms
         kid = token.kid(terms.algorithms)
         keys = self._keys_of(issuer.url)
-        key = await keys.key(kid, terms.refreshed)
-        payload = token.payload(key)
+        payload = token.payload(await keys.key(kid, terms.refreshed))
         registered = parsed_claims(payload, RegisteredClaims)
         check_audience(registered, terms.audience)
         now = self.clock()
@@ -389,7 +386,7 @@ class OutsideIssuers:
             _companies(claims, terms),
         )
         ends = min(registered.exp + CLOCK_SKEW, now + keys.seconds_left)
-        return OutsideToken(principal, _roles(values, terms), issuer, key, ends)
+        return OutsideToken(principal, _roles(values, terms), issuer, ends)
 
     async def user(
         self, id_token: str, issuer: Issuer, policy: LoginPolicy, nonce: str, begun_at: int
@@ -441,7 +438,12 @@ class OutsideIssuers:
         keys = self._keys.get(url)
         if keys is None:
             keys = self._keys[url] = IssuerKeys(
-                url, self.fetch, self.stale_seconds, self.withdrawn, self.monotonic, self.note_fetch
+                url,
+                self.fetch,
+                self.stale_seconds,
+                self.keys_changed,
+                self.monotonic,
+                self.note_fetch,
             )
         return keys
 

@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -318,14 +318,11 @@ class KeyFolder:
         else:
             _log.warning("the former keys remain in use: %s has no key that signs", self._folder)
 
-    def withdrawn(self) -> Collection[VerificationKey]:
-        """Look at the folder; returns the keys that are no longer trusted since the last look."""
+    def has_changed(self) -> bool:
+        """Look at the folder; returns whether the keys differ from those of the last look."""
         self.reload()
         former, self._followed = self._followed, self.ring
-        if self._followed is former:
-            return ()
-        trusted = list(self._followed.trusted.values())
-        return [each for each in former.trusted.values() if each not in trusted]
+        return self._followed is not former
 
     def add_signing_key(self, starts_at: datetime) -> SigningKey:
         """Create the key that signs from a time on, in whole seconds.

@@ -78,7 +78,7 @@ def invalid_token(row: RefusalRow, /, **facts: Fact) -> Refusal:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedToken:
-    """A token of this service: its principal, its claims, and the key that has signed it.
+    """A token of this service: its principal and its claims.
 
     `is_of_client`: the subject is the id of a client, which may have been disabled since. `roles`
     are names, None if they do not restrict the token.
@@ -86,7 +86,6 @@ class VerifiedToken:
 
     principal: Principal
     claims: Claims
-    key: VerificationKey
     is_of_client: bool = False
     roles: frozenset[str] | None = None
 
@@ -218,7 +217,7 @@ class TokenVerifier:
         roles = None
         if isinstance(claims, ClientClaims) and claims.roles is not UNSET:
             roles = frozenset(claims.roles)
-        return VerifiedToken(principal, claims, key, is_of_client, roles)
+        return VerifiedToken(principal, claims, is_of_client, roles)
 
 
 def check_algorithms(names: Collection[str]) -> None:
