@@ -20,7 +20,7 @@ from comptoir.auth.limits import Limits, parse_rate
 from comptoir.auth.origins import client_issuers
 from comptoir.auth.token_endpoint import TokenEndpoint
 from comptoir.auth.tokens import TokenIssuer
-from comptoir.auth.verification import ClientTokens, TokenVerifier
+from comptoir.auth.verification import TokenVerifier
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
@@ -133,7 +133,8 @@ def _tokens(settings: Settings, clock: Clock) -> _Tokens:
         settings.token_issuer,
         settings.token_audience,
         algorithms,
-        of_clients=ClientTokens(client_issuers(settings), keys.own),
+        client_issuers=client_issuers(settings),
+        client_keys=keys.own,
         issuing=clock,
     )
     issuer = TokenIssuer(

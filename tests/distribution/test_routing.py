@@ -239,9 +239,9 @@ async def subscribed(subscriptions: Subscriptions, company_id: str) -> None:
     assert await subscriptions.renew(one, renewed, act)
     assert await subscriptions.find(one.id) == renewed
     assert await subscriptions.of_company(company_id) == [renewed]
-    lane = DeliveryCursor(one.id, 0, (await subscriptions.lease(company_id, [], "", 0)).number)
-    (leased,) = (await subscriptions.lease(company_id, [lane], "me", 0)).lanes
-    assert await subscriptions.settle(company_id, [(leased, lane)]) == []
+    lane = DeliveryCursor(one.id, 0, (await subscriptions.lease(company_id, [], "", 0))[1])
+    leased, _ = await subscriptions.lease(company_id, [lane], "me", 0)
+    assert await subscriptions.settle(company_id, [(leased[one.id], lane)]) == []
     assert await subscriptions.settle(company_id, [(lane, None)]) == [one.id]
 
 

@@ -1,7 +1,6 @@
 """Failed authentications: they slow down their address, and go to the audit log."""
 
 import asyncio
-import base64
 import binascii
 import math
 import time
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
 
 import msgspec
+from joserfc.util import urlsafe_b64decode
 
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.edm.times import Clock
@@ -159,7 +159,7 @@ def sent_by(authorization: bytes) -> str:
 def unverified(part: bytes) -> Mapping[str, object]:
     """The header or the claims of a token, whose signature is not verified; empty if unreadable."""
     try:
-        return _OBJECT.decode(base64.urlsafe_b64decode(part + b"=" * (-len(part) % 4)))
+        return _OBJECT.decode(urlsafe_b64decode(part))
     except (binascii.Error, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
 

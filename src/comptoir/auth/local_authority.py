@@ -189,14 +189,6 @@ def _certified(
 
 
 def _usage(*, certifies: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=not certifies,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=certifies,
-        crl_sign=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
+    # in the order of RFC 5280, 4.2.1.3: to sign, then to sign certificates
+    before, after = (False,) * 4, (False,) * 3
+    return x509.KeyUsage(not certifies, *before, certifies, *after)

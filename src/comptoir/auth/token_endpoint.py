@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
@@ -51,23 +53,15 @@ class Introspection(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     jti: str | UnsetType = UNSET
 
 
+@dataclass(frozen=True, slots=True)
 class TokenEndpoint:
     """Gives tokens to the clients of a registry; raises `OAuthRefusal`, and `Refusal` (503)."""
 
-    def __init__(
-        self,
-        registry: WritableRegistry,
-        check: ClientCheck,
-        issuer: TokenIssuer,
-        verifier: TokenVerifier,
-        settings: Settings,
-    ) -> None:
-        self._registry = registry
-        self._check = check
-        self._issuer = issuer
-        self._verifier = verifier
-        self._lifetime = timedelta(seconds=settings.behaviour.tokens.seconds)
-        self._every = frozenset(f"{each}{_EVERY_SCOPE}" for each in settings.resources)
+    registry: WritableRegistry
+    check: ClientCheck
+    issuer: TokenIssuer
+    verifier: TokenVerifier
+    settings: Settings
 
     async def token(self, asked: TokenRequest) -> TokenAnswer:
         """Give a token to a client."""
@@ -76,21 +70,22 @@ class TokenEndpoint:
             raise problems.NO_GRANT_TYPE(grant=GRANT)
         if grant != GRANT:
             raise problems.UNKNOWN_GRANT_TYPE(name=quoted(grant), grant=GRANT)
-        client, _ = await self._check.client(asked)
+        client, _ = await self.check.client(asked)
         wanted = list(dict.fromkeys(scope_names(asked.form.get("scope", ""))))
-        scopes = self._granted(client, wanted)
-        token = self._issuer.issue(
+        every = {f"{each}{_EVERY_SCOPE}" for each in self.settings.resources}
+        scopes = _granted(client, wanted, every)
+        seconds = self.settings.behaviour.tokens.seconds
+        token = self.issuer.issue(
             client.id,
             scopes,
             client.companies,
-            self._lifetime,
+            timedelta(seconds=seconds),
             client_issuer=issuer_at(asked.origin, asked.tenant),
             roles=client.roles,
             not_before=client.not_before,
         )
-        seconds = int(self._lifetime.total_seconds())
         # Microsoft's clients find a token again by the name that they asked for
-        resources = [each for each in wanted if each in self._every]
+        resources = [each for each in wanted if each in every]
         return TokenAnswer("Bearer", seconds, seconds, token, " ".join([*resources, *scopes]))
 
     async def revoke(self, asked: TokenRequest) -> None:
@@ -98,7 +93,7 @@ class TokenEndpoint:
 
         A token that is not valid needs no revocation.
         """
-        client, known = await self._check.client(asked)
+        client, known = await self.check.client(asked)
         verified = self._valid(asked, known)
         if verified is None:
             return
@@ -107,7 +102,7 @@ class TokenEndpoint:
         jti = verified.claims.jti
         if jti is UNSET or len(jti) > LONGEST_ID or not jti.isprintable():
             raise problems.NO_TOKEN_ID()
-        await self._registry.revoke(
+        await self.registry.revoke(
             jti,
             math.ceil(verified.claims.exp),
             judged(verified, known).subject,
@@ -116,7 +111,7 @@ class TokenEndpoint:
 
     async def introspect(self, asked: TokenRequest) -> Introspection:
         """The meaning of a token of the client, or of any with the scope `admin` (RFC 7662)."""
-        client, known = await self._check.client(asked)
+        client, known = await self.check.client(asked)
         verified = self._valid(asked, known)
         if verified is None or not _may_see(client, verified):
             return Introspection(active=False)
@@ -139,23 +134,24 @@ class TokenEndpoint:
         if token is None:
             raise problems.NO_TOKEN()
         try:
-            verified = self._verifier.verify(token)
+            verified = self.verifier.verify(token)
             judged(verified, known)
         except Refusal:
             return None
         return verified
-
-    def _granted(self, client: Client, wanted: Iterable[str]) -> list[Scope]:
-        """The scopes that a client asks for; all that it has if it names none."""
-        names = frozenset(wanted)
-        if not names or names & self._every:
-            names = names - self._every | client.scopes
-        for name in sorted(names - implied(client.scopes)):
-            raise problems.MISSING_SCOPE(client=client.party, name=quoted(name))
-        return [each for each in Scope if each in names]
 
 
 def _may_see(client: Client, verified: VerifiedToken) -> bool:
     """Whether a client may see or revoke a token: its own, or any with the scope `admin`."""
     is_own = verified.is_of_client and verified.principal.subject == client.id
     return is_own or Scope.ADMIN in client.scopes
+
+
+def _granted(client: Client, wanted: Iterable[str], every: AbstractSet[str]) -> list[Scope]:
+    """The scopes that a client asks for; all that it has for a name of `every`, or for none."""
+    names = frozenset(wanted)
+    if not names or names & every:
+        names = names - every | client.scopes
+    for name in sorted(names - implied(client.scopes)):
+        raise problems.MISSING_SCOPE(client=client.party, name=quoted(name))
+    return [each for each in Scope if each in names]

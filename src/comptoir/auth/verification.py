@@ -95,17 +95,6 @@ class VerifiedToken:
         return self.claims.exp
 
 
-@dataclass(frozen=True, slots=True)
-class ClientTokens:
-    """The checks of tokens of the token endpoint: one of the issuers, a key of this service."""
-
-    issuers: Collection[str]
-    keys: KeyLookup
-
-
-NO_CLIENT_TOKENS = ClientTokens((), lambda _: None)
-
-
 class _Header(Struct, frozen=True):
     """The members of a JOSE header that are used (RFC 7515, 4.1).
 
@@ -169,7 +158,8 @@ class TokenVerifier:
     """Accepts tokens for one audience, of one issuer and of the token endpoint.
 
     `keys` are the trusted ones by `kid`, and `algorithms` those that are accepted with them. Tokens
-    end by `clock`. They begin by `issuing`, the same one without it.
+    end by `clock`. They begin by `issuing`, the same one without it. Tokens of the token endpoint
+    have one of the `client_issuers`, and one of the `client_keys`, which are this service's own.
     """
 
     keys: KeyLookup
@@ -177,7 +167,8 @@ class TokenVerifier:
     audience: str
     algorithms: tuple[str, ...] = (SIGNING_ALGORITHM,)
     clock: Clock = time.time
-    of_clients: ClientTokens = NO_CLIENT_TOKENS
+    client_issuers: Collection[str] = ()
+    client_keys: KeyLookup = lambda _: None
     issuing: Clock | None = None
 
     def __post_init__(self) -> None:
@@ -186,7 +177,7 @@ class TokenVerifier:
 
     def issues(self, issuer: str) -> bool:
         """Whether an issuer is this service."""
-        return issuer == self.issuer or issuer in self.of_clients.issuers
+        return issuer == self.issuer or issuer in self.client_issuers
 
     def verify(self, token: str) -> VerifiedToken:
         """Verify a token in compact form (RFC 7515, 7.1).
@@ -197,9 +188,9 @@ class TokenVerifier:
 
     def verify_presented(self, token: PresentedToken) -> VerifiedToken:
         """Verify a parsed token, with the same refusals."""
-        is_of_client = token.issuer in self.of_clients.issuers
+        is_of_client = token.issuer in self.client_issuers
         if is_of_client:
-            keys, kid = self.of_clients.keys, token.kid((SIGNING_ALGORITHM,), (JOSE_TYPE,))
+            keys, kid = self.client_keys, token.kid((SIGNING_ALGORITHM,), (JOSE_TYPE,))
         else:
             keys, kid = self.keys, token.kid(self.algorithms)
         key = keys(kid)

@@ -108,27 +108,19 @@ class _Scan(msgspec.Struct, frozen=True):
     due_at: float | None
 
 
-class _Pending(msgspec.Struct, frozen=True):
-    """A subscription with changes after its cursor, the first of which is due at a time."""
+@dataclass(slots=True, eq=False)
+class _Part:
+    """The part of a delivery for one subscription, whose first change is due at a time.
+
+    Once its lane is leased, it gets the fault that it meets, and its changes up to `number`.
+    """
 
     subscription: Subscription
     lane: DeliveryCursor
     due_at: float
-    is_due: bool
-
-
-_Attempt = tuple[Subscription, DeliveryCursor, DeliveryFault | None]
-"""A subscription with its leased lane, and the fault that the delivery meets for it."""
-
-
-class _DeliveryBatch(msgspec.Struct, frozen=True):
-    """The part of a delivery for one subscription: its changes up to `number`."""
-
-    subscription: Subscription
-    lane: DeliveryCursor
-    number: int
-    objects: Sequence[bytes]
-    fault: DeliveryFault | None
+    fault: DeliveryFault | None = None
+    number: int = 0
+    objects: Sequence[bytes] = ()
 
     @property
     def is_held(self) -> bool:
@@ -156,10 +148,8 @@ class _DeliveryBatch(msgspec.Struct, frozen=True):
 
     def meets(self, fault: DeliveryFault, outcome: Outcome) -> bool:
         """Whether its fault has changed a delivery with this outcome."""
-        if self.is_held:
-            return True
         is_alone = fault.mode is DeliveryMode.REORDER and len(self.objects) == 1
-        return outcome is Outcome.DELIVERED and not is_alone
+        return self.is_held or (outcome is Outcome.DELIVERED and not is_alone)
 
 
 @dataclass(eq=False)
@@ -232,35 +222,30 @@ class Sender:
             await asyncio.wait(self._deliveries)
 
     async def _look_at(self, company_id: str, since: int, looks: dict[str, _Scan]) -> None:
-        company = await self.store.company(company_id)
-        pending = [] if company is None else await self._pending(company, looks)
-        if company is not None and pending:
-            await self._begin(company, pending)
+        company, now = await self.store.company(company_id), self.clock()
+        parts = [] if company is None else await self._waiting(company, now, looks)
+        if company is not None and parts:
+            await self._begin(company, now, parts)
             return
         until = int(self.real_clock()) - KEPT_SECONDS
         if since <= until and not await self._subscriptions.of_company(company_id):
             await self._subscriptions.drop_company(company_id, until)
 
-    async def _pending(self, company: Company, looks: dict[str, _Scan]) -> list[_Pending]:
+    async def _waiting(self, company: Company, now: float, looks: dict[str, _Scan]) -> list[_Part]:
         """The subscriptions of a company with changes that nobody delivers now."""
-        now = self.clock()
+        parts: list[_Part] = []
         waiting = await self._subscriptions.waiting(company.id, now, self.real_clock())
-        pending: list[_Pending] = []
-        if not waiting:
-            return pending
-        number = await self.store.position(company)
+        number = await self.store.position(company) if waiting else 0
         for subscription, lane in waiting:
             if await self._is_dropped(subscription, now):
                 continue
             look = await self._looked(company, subscription, lane, number)
             looks[subscription.id] = look
             if look.due_at is not None:
-                is_due = lane.was_attempted or look.due_at <= now
-                pending.append(_Pending(subscription, lane, look.due_at, is_due))
+                parts.append(_Part(subscription, lane, look.due_at))
             elif number - lane.cursor > MOST_PASSED:
-                passed = DeliveryCursor(lane.subscription, lane.lane, number)
-                await self._subscriptions.settle(company.id, [(lane, passed)])
-        return pending
+                await self._subscriptions.settle(company.id, [(lane, lane.free(number))])
+        return parts
 
     async def _looked(
         self, company: Company, subscription: Subscription, lane: DeliveryCursor, number: int
@@ -282,47 +267,39 @@ class Sender:
         """Delete a subscription that has ended, or whose owner may not have it any more."""
         name, reason = ActName.SUBSCRIPTION_EXPIRE, ""
         if subscription.expires_at > now:
-            name, reason = ActName.SUBSCRIPTION_DROP, await self._lost_right(subscription)
+            known, sets = self.registry.known, self.model.by_name
+            if known is None or lost_right(subscription, known, sets):
+                # the client may have been added or changed a moment ago
+                known = await self.registry.refresh()
+            name, reason = ActName.SUBSCRIPTION_DROP, lost_right(subscription, known, sets)
             if not reason:
                 return False
         await self._subscriptions.remove(subscription, _act(name, subscription, reason))
         return True
 
-    async def _lost_right(self, subscription: Subscription) -> str:
-        """Why a subscription has no notifications any more; blank if it still has."""
-        if subscription.sets not in self.model.by_name:
-            return "the entity set does not exist"
-        known = self.registry.known
-        if known is None or lost_right(subscription, known):
-            # the client may have been added or changed a moment ago
-            known = await self.registry.refresh()
-        return lost_right(subscription, known)
-
-    async def _begin(self, company: Company, pending: Sequence[_Pending]) -> None:
+    async def _begin(self, company: Company, now: float, parts: Sequence[_Part]) -> None:
         """Begin a delivery to each URL for which changes are due, with all that it waits for."""
-        by_url: dict[str, list[_Pending]] = {}
-        for each in pending:
+        by_url: dict[str, list[_Part]] = {}
+        for each in parts:
             by_url.setdefault(each.subscription.url, []).append(each)
         for url, group in by_url.items():
             if len(self._deliveries) == MOST_DELIVERIES:
                 return
-            due = [each for each in group if each.is_due]
+            due = [each for each in group if each.lane.was_attempted or each.due_at <= now]
             owners = frozenset([each.subscription.owner for each in due])
             if not any(map(self._has_room, owners)):
                 continue
             since = min(each.due_at for each in due)
-            leased = await self._subscriptions.lease(
+            lanes, number = await self._subscriptions.lease(
                 company.id, [each.lane for each in group], self._holder, self.real_clock()
             )
-            subscriptions = {each.subscription.id: each.subscription for each in group}
-            attempt: list[_Attempt] = []
-            for lane in leased.lanes:
-                subscription = subscriptions[lane.subscription]
+            leased = [each for each in group if each.subscription.id in lanes]
+            for each in leased:
+                each.lane = lanes[each.subscription.id]
                 # one after the other, so that the same deliveries meet the same faults
-                attempt.append((subscription, lane, await self._fault(subscription, lane)))
-            if attempt:
-                delivery = self._deliver(company, url, attempt, leased.number, since)
-                task = asyncio.create_task(delivery)
+                each.fault = await self._fault(each)
+            if leased:
+                task = asyncio.create_task(self._deliver(company, url, leased, number, since))
                 self._deliveries[task] = owners
                 task.add_done_callback(self._deliveries.pop)
 
@@ -330,78 +307,59 @@ class Sender:
         """Whether a client may have another delivery now."""
         return sum(owner in owners for owners in self._deliveries.values()) < MOST_OF_CLIENT
 
-    async def _fault(
-        self, subscription: Subscription, lane: DeliveryCursor
-    ) -> DeliveryFault | None:
+    async def _fault(self, part: _Part) -> DeliveryFault | None:
         """The fault that a delivery for a subscription meets."""
-        if self.faults is None or lane.was_attempted:
+        if self.faults is None or part.lane.was_attempted:
             return None
-        return await self.faults.of_delivery(
-            subscription.id,
-            subscription.owner,
-            subscription.sets,
-            subscription.resource,
-            subscription.company_id,
-        )
+        to = part.subscription
+        return await self.faults.of_delivery(to.id, to.owner, to.sets, to.resource, to.company_id)
 
     async def _deliver(
-        self, company: Company, url: str, attempt: Sequence[_Attempt], until: int, since: float
+        self, company: Company, url: str, parts: Sequence[_Part], until: int, since: float
     ) -> None:
         """Attempt a delivery whose first change is due at `since`; its outcome counts for all."""
         # after a failure, the delivery is repeated after the lease
         with _going_on([]):
-            batches = [await self._packed(company, *each, until) for each in attempt]
-            posted = [each for each in batches if not each.is_held]
+            for each in parts:
+                await self._pack(company, each, until)
+            posted = [each for each in parts if not each.is_held]
             answer = await self._answer(url, posted)
             outcome, now = outcome_of(answer, self.hooks.retried), self.clock()
             if posted:
                 late = max(now - since, 0.0) if outcome is Outcome.DELIVERED else None
                 self.note(outcome.value, late)
             waits = self.hooks.retries
-            settled = [(each.lane, each.settled(outcome, now, waits)) for each in batches]
+            settled = [(each.lane, each.settled(outcome, now, waits)) for each in parts]
             dropped = await self._subscriptions.settle(company.id, settled)
             acts = [
                 _act(ActName.SUBSCRIPTION_DROP, each.subscription, _reason(each, answer))
-                for each in batches
+                for each in parts
                 if each.subscription.id in dropped
             ]
             if acts:
                 await self.store.control.record(acts)
-            await self._end_faults(url, batches, outcome)
+            for each in parts:
+                if each.fault is not None and each.meets(each.fault, outcome):
+                    if each.fault.mode is DeliveryMode.DUPLICATE:
+                        await self._answer(url, [each])
+                    each.fault.note()
 
-    async def _end_faults(
-        self, url: str, batches: Sequence[_DeliveryBatch], outcome: Outcome
-    ) -> None:
-        """Note the faults that have changed a delivery, or do so by repeating it."""
-        for each in batches:
-            if each.fault is not None and each.meets(each.fault, outcome):
-                if each.fault.mode is DeliveryMode.DUPLICATE:
-                    await self._answer(url, [each])
-                each.fault.note()
-
-    async def _packed(
-        self,
-        company: Company,
-        subscription: Subscription,
-        lane: DeliveryCursor,
-        fault: DeliveryFault | None,
-        until: int,
-    ) -> _DeliveryBatch:
-        entity_set = self.model.by_name[subscription.sets]
-        mode = None if fault is None else fault.mode
+    async def _pack(self, company: Company, part: _Part, until: int) -> None:
+        """Fold the changes for a subscription, and write them."""
+        entity_set = self.model.by_name[part.subscription.sets]
+        mode = None if part.fault is None else part.fault.mode
         fold = Fold(0 if mode is DeliveryMode.COLLECTION else self.hooks.over)
-        number = await self._add_changes(fold, company, entity_set, lane.cursor, until)
+        part.number = await self._add_changes(fold, company, entity_set, part.lane.cursor, until)
         notifications = fold.notifications()
         if mode is DeliveryMode.REORDER:
             notifications.reverse()
-        objects = list(written(subscription, entity_set, notifications, self.instants))
-        return _DeliveryBatch(subscription, lane, number, objects, fault)
+        part.objects = list(written(part.subscription, entity_set, notifications, self.instants))
 
-    async def _answer(self, url: str, batches: Sequence[_DeliveryBatch]) -> PostAnswer | None:
+    async def _answer(self, url: str, parts: Sequence[_Part]) -> PostAnswer | None:
         """The receiver's answer to the notifications, None without one."""
-        if not batches:
+        if not parts:
             return None
-        content = body(each for batch in batches for each in batch.objects)
+        content = body(each for part in parts for each in part.objects)
         try:
             return await self.post(url, content, POST_SECONDS)
         except OutgoingError:
@@ -448,8 +406,8 @@ def _act(name: ActName, subscription: Subscription, reason: str) -> Act:
     return Act(SERVICE, name, subscription.id, f"{detail} reason={reason}" if reason else detail)
 
 
-def _reason(batch: _DeliveryBatch, answer: PostAnswer | None) -> str:
-    if batch.is_held:
+def _reason(part: _Part, answer: PostAnswer | None) -> str:
+    if part.is_held:
         return "a fault of the rehearsal"
     if answer is None:
         return "the receiver did not answer"

@@ -7,7 +7,7 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from comptoir.auth.audit import Act
 from comptoir.auth.records import ClientState, RegistrySnapshot
+from comptoir.auth.roles import Right
 from comptoir.auth.tokens import Scope, implied
 from comptoir.edm.model import EntitySet
 from comptoir.features.notifications.tables import (
@@ -95,13 +96,6 @@ class DeliveryCursor(msgspec.Struct, frozen=True):
     def was_attempted(self) -> bool:
         """Whether an earlier attempt to deliver the changes after the cursor has ended."""
         return self.due_at > 0
-
-
-class Leased(msgspec.Struct, frozen=True):
-    """The lanes that a process has leased, and the number of the company's last change then."""
-
-    lanes: Sequence[DeliveryCursor]
-    number: int
 
 
 def new_id(company_id: str) -> str:
@@ -252,17 +246,19 @@ class Subscriptions:
 
     async def lease(
         self, company_id: str, lanes: Sequence[DeliveryCursor], holder: str, real_now: float
-    ) -> Leased:
-        """Lease those lanes that no other process has changed or leased since they were read."""
+    ) -> tuple[Mapping[str, DeliveryCursor], int]:
+        """Lease those lanes that no other process has changed or leased since they were read.
 
-        def work(unit: UnitOfWork) -> Steps[Leased]:
-            leased: list[DeliveryCursor] = []
+        Returns them by subscription, and the number of the company's last change then.
+        """
+
+        def work(unit: UnitOfWork) -> Steps[tuple[Mapping[str, DeliveryCursor], int]]:
+            leased: dict[str, DeliveryCursor] = {}
             for lane in lanes:
                 if (yield from self._is_stored(company_id, lane)):
-                    taken = lane.leased(holder, real_now)
-                    yield self._set_lane(company_id, taken)
-                    leased.append(taken)
-            return Leased(leased, unit.ledger.number)
+                    leased[lane.subscription] = lane.leased(holder, real_now)
+                    yield self._set_lane(company_id, leased[lane.subscription])
+            return leased, unit.ledger.number
 
         return await self._store.transact(company_id, work)
 
@@ -323,11 +319,14 @@ class Subscriptions:
         return self._query(sa.update(LANES).where(*is_lane).values(msgspec.structs.asdict(lane)))
 
 
-def lost_right(subscription: Subscription, known: RegistrySnapshot) -> str:
-    """Why the owner may not have the notifications by what is known; blank if it may.
+def lost_right(subscription: Subscription, known: RegistrySnapshot, sets: Container[str]) -> str:
+    """Why a subscription has no notifications any more, by what is known; blank if it still has.
 
-    Only a client can be judged; the subscription of another token lasts until its end.
+    `sets` are the entity sets that exist. Of owners, only a client can be judged; the subscription
+    of another token lasts until its end.
     """
+    if subscription.sets not in sets:
+        return "the entity set does not exist"
     if not subscription.owner.startswith(_CLIENT):
         return ""
     client = next((c for c in known.clients.values() if c.party == subscription.owner), None)
@@ -338,6 +337,6 @@ def lost_right(subscription: Subscription, known: RegistrySnapshot) -> str:
     if not implied(client.scopes) >= NEEDED:
         return "the client no longer has the scopes"
     rights = known.roles.rights_of(client.roles)
-    if rights is not None and subscription.sets not in rights.readable:
+    if rights is not None and subscription.sets not in rights[Right.READ]:
         return "the client may no longer read the entity set"
     return ""
