@@ -5,7 +5,7 @@ from pathlib import Path
 
 from comptoir.auth.keys import load_keys
 from comptoir.auth.tokens import Scope
-from comptoir.auth.verification import TokenVerifier, VerifiedToken
+from comptoir.auth.verification import PresentedToken, TokenVerifier, VerifiedToken
 from comptoir.cli.token import parse_ttl
 from support.command import COMPANY, OTHER_COMPANY, Command, guids
 from support.databases import run_sql
@@ -14,7 +14,7 @@ from support.together import together
 
 def examined(command: Command, token: str) -> VerifiedToken:
     keys = load_keys(command.folder / "keys")
-    return TokenVerifier(keys.trusted.get, "comptoir", "comptoir").verify(token)
+    return TokenVerifier(keys.trusted.get, "comptoir", "comptoir").verify(PresentedToken(token))
 
 
 def test_by_default_a_token_reads_and_writes_all_companies_for_an_hour(command: Command) -> None:

@@ -236,7 +236,7 @@ async def subscribed(subscriptions: Subscriptions, company_id: str) -> None:
     one = Subscription(new_id(company_id), *state)
     await subscriptions.add(one, act, lambda _: None)
     renewed = msgspec.structs.replace(one, version=2)
-    assert await subscriptions.renew(one, renewed, act)
+    assert await subscriptions.change(one, renewed, act)
     assert await subscriptions.find(one.id) == renewed
     assert await subscriptions.of_company(company_id) == [renewed]
     lane = DeliveryCursor(one.id, 0, (await subscriptions.lease(company_id, [], "", 0))[1])

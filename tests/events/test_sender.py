@@ -565,11 +565,11 @@ def test_a_subscription_that_is_deleted_meanwhile_stays_deleted(
     rig.move_on(MINUTE)
     rig.begin(receiver)
     act = Act(Actor("tests"), ActName.SUBSCRIPTION_REMOVE, subscription.id)
-    assert rig.wait(rig.subscriptions.remove(subscription, act))
+    assert rig.wait(rig.subscriptions.change(subscription, None, act))
     receiver.release()
     rig.wait(rig.sender.delivered())
     assert not rig.stored(subscription)
-    assert not rig.wait(rig.subscriptions.remove(subscription, act))
+    assert not rig.wait(rig.subscriptions.change(subscription, None, act))
 
 
 def test_clients_that_lost_their_rights_get_nothing(
@@ -625,8 +625,8 @@ def test_a_renewal_does_not_undo_another(rig: Rig, company: Company, receiver: R
     renewed, late = (
         msgspec.structs.replace(first, version=2, client_state=state) for state in ("new", "late")
     )
-    assert rig.wait(rig.subscriptions.renew(first, renewed, act))
-    assert not rig.wait(rig.subscriptions.renew(first, late, act))
+    assert rig.wait(rig.subscriptions.change(first, renewed, act))
+    assert not rig.wait(rig.subscriptions.change(first, late, act))
     assert rig.wait(rig.subscriptions.find(first.id)) == renewed
     assert rig.acts(first) == [(ActName.SUBSCRIPTION_RENEW, "")]
 
@@ -691,7 +691,7 @@ def test_a_company_without_subscriptions_is_forgotten_after_an_hour(
     subscribed = rig.subscriptions.companies
     rig.look(after=3_700)
     assert [each for each, _ in rig.wait(subscribed())] == [company.id]
-    assert rig.wait(rig.subscriptions.remove(subscription, act))
+    assert rig.wait(rig.subscriptions.change(subscription, None, act))
     rig.subscribe(company, receiver.url("/other"))
     rig.look()
     assert [each for each, _ in rig.wait(subscribed())] == [company.id]

@@ -16,7 +16,7 @@ from comptoir.auth.authentication import Authenticator
 from comptoir.auth.keys import load_keys
 from comptoir.auth.records import Client, ClientState
 from comptoir.auth.tokens import Scope, TokenIssuer
-from comptoir.auth.verification import TokenVerifier
+from comptoir.auth.verification import PresentedToken, TokenVerifier
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors.refusal import Refusal
@@ -165,7 +165,7 @@ async def watched(url: str, folder: Path) -> AsyncIterator[Watched]:
     store, clock = open_store(Settings(database=url)), SetClock()
     await store.control.add_client(client, TESTS)
     revoked = issuer.issue("operator", [Scope.ADMIN], None, HOUR)
-    jti = str(verifier.verify(revoked).claims.jti)
+    jti = str(verifier.verify(PresentedToken(revoked)).claims.jti)
     await store.control.revoke(jti, 1 << 40, "operator", TESTS)
     watch = ControlWatch(store.control, clock)
     try:

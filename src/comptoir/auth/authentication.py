@@ -144,7 +144,7 @@ class Authenticator:
                 known = self.registry.known or await self.registry.refresh()
                 issuer = known.issuers.get(token.issuer)
             verified = (
-                self.verifier.verify_presented(token)
+                self.verifier.verify(token)
                 if issuer is None
                 else await self.outside.verify(token, issuer)
             )

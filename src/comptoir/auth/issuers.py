@@ -96,29 +96,21 @@ class FetchedKeys(Struct, frozen=True):
 
 async def fetch_keys(issuer: str, fetch: Fetch, seconds: float = FETCH_SECONDS) -> FetchedKeys:
     """The keys of an issuer; raises `OutgoingError` with what is wrong."""
+    address = _discovery_address(issuer)
     try:
         async with asyncio.timeout(seconds):
-            return await _fetched_keys(issuer, fetch)
+            content = (await fetch(address)).content
+            discovery = _decoded(content, _Discovery, address)
+            if discovery.issuer != issuer:
+                raise OutgoingError(
+                    f"{quoted(address)} is the document of the issuer {quoted(discovery.issuer)}"
+                )
+            document = await fetch(discovery.jwks_uri)
     except TimeoutError:
         raise OutgoingError(
             f"{quoted(issuer)} did not send its discovery document and its keys within "
             f"{seconds:g} seconds"
         ) from None
-
-
-def _discovery_address(issuer: str) -> str:
-    return f"{issuer.removesuffix('/')}/.well-known/openid-configuration"
-
-
-async def _fetched_keys(issuer: str, fetch: Fetch) -> FetchedKeys:
-    address = _discovery_address(issuer)
-    content = (await fetch(address)).content
-    discovery = _decoded(content, _Discovery, address)
-    if discovery.issuer != issuer:
-        raise OutgoingError(
-            f"{quoted(address)} is the document of the issuer {quoted(discovery.issuer)}"
-        )
-    document = await fetch(discovery.jwks_uri)
     found = _decoded(document.content, _KeySet, discovery.jwks_uri).keys
     if len(found) > MOST_KEYS:
         raise OutgoingError(f"{quoted(discovery.jwks_uri)} has more than {MOST_KEYS} keys")
@@ -129,6 +121,12 @@ async def _fetched_keys(issuer: str, fetch: Fetch) -> FetchedKeys:
         )
     return FetchedKeys(keys, _fresh_seconds(document.cache_control), content)
 
+
+def _discovery_address(issuer: str) -> str:
+    return f"{issuer.removesuffix('/')}/.well-known/openid-configuration"
+
+
+_NOTHING = FetchedKeys({}, 0.0, b"")
 
 NoteFetch = Callable[[str, str], None]
 """Called with the URL of an issuer and the outcome of a fetch: success or failed."""
@@ -148,8 +146,7 @@ class IssuerKeys:
     keys_changed: Callable[[], None]
     clock: Clock = time.monotonic
     note_fetch: NoteFetch = lambda *_: None
-    _keys: Mapping[str, VerificationKey] = field(default_factory=dict)
-    _document: bytes = b""
+    _found: FetchedKeys = _NOTHING
     _failure: str = ""
     _refreshed: int | None = None
     _fresh_until: float = -inf
@@ -175,7 +172,7 @@ class IssuerKeys:
         if now >= self._believed_until:
             seconds = max(1, ceil(self._retry_at - now))
             raise rows.UNREACHABLE_ISSUER("Authorization", seconds=seconds)
-        key = self._keys.get(kid)
+        key = self._found.keys.get(kid)
         if key is None:
             raise invalid_token(rows.FOREIGN_KEY)
         return key
@@ -188,7 +185,7 @@ class IssuerKeys:
         await self._keep_fresh(None, refreshed)
         if self.clock() >= self._believed_until:
             raise OutgoingError(self._failure)
-        return self._document
+        return self._found.document
 
     async def stop(self) -> None:
         """Cancel a fetch."""
@@ -215,7 +212,7 @@ class IssuerKeys:
             await asyncio.shield(self._fetching)
 
     def _needs(self, kid: str | None) -> bool:
-        is_unknown = kid is not None and kid not in self._keys
+        is_unknown = kid is not None and kid not in self._found.keys
         return is_unknown or self.clock() >= self._believed_until
 
     async def _fetch_keys(self) -> None:
@@ -228,11 +225,10 @@ class IssuerKeys:
             self._retry_at = self.clock() + RETRY_SECONDS
         else:
             self.note_fetch(self.issuer, "success")
-            former, self._keys = self._keys, fetched.keys
-            self._document = fetched.document
+            former, self._found = self._found, fetched
             self._fresh_until = self.clock() + fetched.seconds
             self._believed_until = self._fresh_until + self.stale_seconds
-            if former != self._keys:
+            if former.keys != fetched.keys:
                 self.keys_changed()
         finally:
             self._fetching = None

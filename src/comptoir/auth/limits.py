@@ -5,6 +5,7 @@ Each process counts for itself, and allows its share: the limit divided by the n
 
 import time
 from collections import deque
+from dataclasses import KW_ONLY, dataclass, field
 from math import ceil
 from weakref import WeakValueDictionary
 
@@ -139,6 +140,7 @@ class _Window:
         return slot.last + self.rate.seconds - self._clock()
 
 
+@dataclass(eq=False)
 class Limits:
     """The accounts of the clients, by id: a new token does not change what is left.
 
@@ -147,34 +149,27 @@ class Limits:
     replaced evenly. `clock` is that of the rates, and `now` that of the days.
     """
 
-    def __init__(
-        self,
-        at_once: int,
-        workers: int,
-        *,
-        rate: Rate | None = None,
-        of_all: bool = False,
-        sliding: bool = False,
-        clock: Clock = time.monotonic,
-        now: Clock = time.time,
-    ) -> None:
-        self.of_all = of_all
-        self.at_once = max(1, at_once // workers)
-        self.now = now
-        self._workers = workers
-        self._rate = rate
-        self._meter_of = _Window if sliding else _Bucket
-        self._clock = clock
-        self._accounts: dict[str, Account] = {}
-        # a party may have any name, and only its requests under way count
-        self._parties: WeakValueDictionary[str, Account] = WeakValueDictionary()
+    at_once: int
+    workers: int
+    _: KW_ONLY
+    rate: Rate | None = None
+    of_all: bool = False
+    sliding: bool = False
+    clock: Clock = time.monotonic
+    now: Clock = time.time
+    _accounts: dict[str, "Account"] = field(default_factory=dict)
+    # a party may have any name, and only its requests under way count
+    _parties: WeakValueDictionary[str, "Account"] = field(default_factory=WeakValueDictionary)
+
+    def __post_init__(self) -> None:
+        self.at_once = max(1, self.at_once // self.workers)
 
     def account(self, client_id: str, rate: Rate | None, quota: int | None) -> "Account":
         """The account of a client with these limits, which may have changed."""
         account = self._accounts.get(client_id)
         if account is None:
             account = self._accounts[client_id] = Account(self)
-        account.set_limits(rate or self._rate, quota)
+        account.set_limits(rate or self.rate, quota)
         return account
 
     def party(self, subject: str) -> "Account":
@@ -182,7 +177,7 @@ class Limits:
         account = self._parties.get(subject)
         if account is None:
             account = self._parties[subject] = Account(self)
-            account.set_limits(self._rate, None)
+            account.set_limits(self.rate, None)
         return account
 
     def refill(self) -> None:
@@ -192,23 +187,24 @@ class Limits:
 
     def meter(self, rate: Rate) -> _Bucket | _Window:
         """The counter of an account's requests against this process's share of a rate."""
-        return self._meter_of(rate, max(1.0, rate.requests / self._workers), self._clock)
+        share = max(1.0, rate.requests / self.workers)
+        return (_Window if self.sliding else _Bucket)(rate, share, self.clock)
 
     def share(self, quota: int) -> int:
         """The records of a quota that this process may count."""
-        return max(1, quota // self._workers)
+        return max(1, quota // self.workers)
 
 
+@dataclass(eq=False)
 class Account:
     """The part of its limits that a client has used in this process, in one event loop."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._running = 0
-        self._meter: _Bucket | _Window | None = None
-        self._quota: int | None = None
-        self._spent = 0
-        self._day = 0
+    _limits: Limits
+    _running: int = 0
+    _meter: _Bucket | _Window | None = None
+    _quota: int | None = None
+    _spent: int = 0
+    _day: int = 0
 
     def set_limits(self, rate: Rate | None, quota: int | None) -> None:
         """Set the rate and the quota of records; another rate forgets the requests so far."""

@@ -15,7 +15,7 @@ from comptoir.auth.client_check import ClientCheck, TokenRequest
 from comptoir.auth.origins import issuer_at
 from comptoir.auth.records import Client, RegistrySnapshot, WritableRegistry
 from comptoir.auth.tokens import Scope, TokenIssuer, implied, scope_names
-from comptoir.auth.verification import TokenVerifier, VerifiedToken
+from comptoir.auth.verification import PresentedToken, TokenVerifier, VerifiedToken
 from comptoir.config import Settings
 from comptoir.errors import oauth_rows as problems
 from comptoir.errors.messages import quoted
@@ -134,7 +134,7 @@ class TokenEndpoint:
         if token is None:
             raise problems.NO_TOKEN()
         try:
-            verified = self.verifier.verify(token)
+            verified = self.verifier.verify(PresentedToken(token))
             judged(verified, known)
         except Refusal:
             return None

@@ -179,15 +179,8 @@ class TokenVerifier:
         """Whether an issuer is this service."""
         return issuer == self.issuer or issuer in self.client_issuers
 
-    def verify(self, token: str) -> VerifiedToken:
-        """Verify a token in compact form (RFC 7515, 7.1).
-
-        Raises `Refusal` (401, challenge `invalid_token`) with the check that failed.
-        """
-        return self.verify_presented(PresentedToken(token))
-
-    def verify_presented(self, token: PresentedToken) -> VerifiedToken:
-        """Verify a parsed token, with the same refusals."""
+    def verify(self, token: PresentedToken) -> VerifiedToken:
+        """Verify a token; raises `Refusal` (401, challenge `invalid_token`) with what failed."""
         is_of_client = token.issuer in self.client_issuers
         if is_of_client:
             keys, kid = self.client_keys, token.kid((SIGNING_ALGORITHM,), (JOSE_TYPE,))

@@ -80,4 +80,4 @@ class Notifications(Feature):
         for each in await self._subscriptions.everywhere():
             if each.id not in self._marked:
                 act = Act(Actor("service"), ActName.SUBSCRIPTION_DROP, each.id, _RESET)
-                await self._subscriptions.remove(each, act)
+                await self._subscriptions.change(each, None, act)

@@ -176,14 +176,14 @@ class SubscriptionResource:
             modified_at=at(now),
         )
         act = _act(ActName.SUBSCRIPTION_RENEW, request, renewed)
-        if not await self._subscriptions.renew(found, renewed, act):
+        if not await self._subscriptions.change(found, renewed, act):
             raise errors.SUBSCRIPTION_CHANGED("If-Match")
         return self._one(request, 200, headers, renewed)
 
     async def _delete(self, request: Request, found: Subscription) -> Response:
         self._check_tag(request, found)
         act = _act(ActName.SUBSCRIPTION_REMOVE, request, found)
-        if not await self._subscriptions.remove(found, act):
+        if not await self._subscriptions.change(found, None, act):
             raise errors.SUBSCRIPTION_CHANGED("If-Match")
         return Response(204, [ODATA_VERSION])
 

@@ -274,7 +274,7 @@ class Sender:
             name, reason = ActName.SUBSCRIPTION_DROP, lost_right(subscription, known, sets)
             if not reason:
                 return False
-        await self._subscriptions.remove(subscription, _act(name, subscription, reason))
+        await self._subscriptions.change(subscription, None, _act(name, subscription, reason))
         return True
 
     async def _begin(self, company: Company, now: float, parts: Sequence[_Part]) -> None:

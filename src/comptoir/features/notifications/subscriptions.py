@@ -194,28 +194,21 @@ class Subscriptions:
         await self._store.transact(company_id, work)
         await self._control.record([act])
 
-    async def renew(self, former: Subscription, renewed: Subscription, act: Act) -> bool:
-        """Store a changed subscription; False if it was changed or deleted meanwhile."""
-        stored = sa.update(SUBSCRIPTIONS).where(
-            *is_row(SUBSCRIPTIONS, former.company_id, former.id)
-        )
+    async def change(self, former: Subscription, changed: Subscription | None, act: Act) -> bool:
+        """Store a changed subscription, or delete it if that is None.
 
-        def change() -> Steps[None]:
-            yield self._query(stored.values(msgspec.structs.asdict(renewed)))
+        False if it was changed or deleted meanwhile.
+        """
 
-        return await self._changed(former, change, act)
-
-    async def remove(self, subscription: Subscription, act: Act) -> bool:
-        """Delete a subscription; False if it was changed or deleted meanwhile."""
-        return await self._changed(subscription, lambda: self._drop(subscription.id), act)
-
-    async def _changed(
-        self, former: Subscription, change: Callable[[], Steps[None]], act: Act
-    ) -> bool:
         def work(_: UnitOfWork) -> Steps[bool]:
             if (yield from self._stored(former.id)) != former:
                 return False
-            yield from change()
+            if changed is None:
+                yield from self._drop(former.id)
+            else:
+                is_former = is_row(SUBSCRIPTIONS, former.company_id, former.id)
+                stored = sa.update(SUBSCRIPTIONS).where(*is_former)
+                yield self._query(stored.values(msgspec.structs.asdict(changed)))
             return True
 
         is_done = await self._store.transact(former.company_id, work)
