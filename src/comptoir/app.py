@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from comptoir.auth.authentication import Authenticator, BasicAuthenticator
 from comptoir.auth.client_check import ClientCheck
 from comptoir.auth.failures import Failures
-from comptoir.auth.issuers import OutsideIssuers
+from comptoir.auth.issuers import IssuerKeys, OutsideIssuers
 from comptoir.auth.keys import KeyFolder
 from comptoir.auth.limits import Limits, parse_rate
 from comptoir.auth.origins import client_issuers
@@ -180,14 +180,14 @@ async def _opened(
     metrics.watch(store, watch)
     limits = _limits(settings, clocks)
     fetch, post_form = _outgoing(settings)
+    stale, note = settings.issuer_stale_seconds, metrics.count_issuer_fetch
     issuers = OutsideIssuers(
-        fetch, settings.issuer_stale_seconds, note_fetch=metrics.count_issuer_fetch
+        lambda url: IssuerKeys(url, fetch, stale, authenticator.forget, note_fetch=note)
     )
     failures = Failures()
     write_failures = partial(failures.write, store.control.record)
     check = ClientCheck(watch, settings, failures)
     authenticator = Authenticator(tokens.of_clients, watch, limits, issuers)
-    issuers.keys_changed = authenticator.forget
     endpoint = TokenEndpoint(watch, check, tokens.issuer, tokens.of_clients, settings)
     oauth = oauth_routes(endpoint, metrics.count_oauth, lambda: keys.ring.own, settings)
     errors = ErrorWriter(behaviour)
@@ -213,10 +213,6 @@ async def _opened(
         features,
     )
 
-    async def look_at_keys() -> None:
-        if keys.has_changed():
-            authenticator.forget()
-
     async with AsyncExitStack() as opened:
         # without reports, a worker that finishes its writes would be taken for one that hangs
         await opened.enter_async_context(running([every(SAMPLE_SECONDS, metrics.report)]))
@@ -233,7 +229,7 @@ async def _opened(
             every(SAVE_SECONDS, watermarks.save),
             every(PERIOD_SECONDS, watch.poll),
             every(NOTE_SECONDS, write_failures),
-            every(KEYS_SECONDS, look_at_keys),
+            every(KEYS_SECONDS, partial(keys.look, authenticator.forget)),
             *_indexing(settings, store),
             *(job for each in features for job in each.jobs()),
         ]

@@ -182,19 +182,14 @@ class Authenticator:
 
 
 def judged(verified: VerifiedToken, known: RegistrySnapshot) -> Principal:
-    """The principal of a token by what is known; raises `Refusal` (401) if it is not valid now."""
+    """The principal of a token by what is known; raises `Refusal` (401) if it is not valid now.
+
+    A token of a client has those of its rights that the client has.
+    """
     _check_revoked(verified, known.revoked)
-    return _principal_of(known, verified) if verified.is_of_client else verified.principal
-
-
-def _check_revoked(verified: VerifiedToken, revoked: Collection[str]) -> None:
-    if verified.claims.jti in revoked:
-        raise invalid_token(rows.REVOKED)
-
-
-def _principal_of(known: RegistrySnapshot, verified: VerifiedToken) -> Principal:
-    """The rights of a token that its client has; raises `Refusal` (401) if it has none."""
     given, issued_at = verified.principal, verified.claims.iat
+    if not verified.is_of_client:
+        return given
     client = known.clients.get(given.subject)
     if client is None or client.state is not ClientState.ACTIVE:
         raise invalid_token(rows.CLIENT_ENDED)
@@ -207,6 +202,11 @@ def _principal_of(known: RegistrySnapshot, verified: VerifiedToken) -> Principal
         companies=_both(client.companies, given.companies),
         rights=known.roles.rights_of(_both(client.roles, verified.roles)),
     )
+
+
+def _check_revoked(verified: VerifiedToken, revoked: Collection[str]) -> None:
+    if verified.claims.jti in revoked:
+        raise invalid_token(rows.REVOKED)
 
 
 def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:

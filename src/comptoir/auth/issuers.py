@@ -348,15 +348,11 @@ def _is_endpoint(url: str) -> bool:
 class OutsideIssuers:
     """Verifies the tokens of outside issuers; for use in one event loop only.
 
-    `clock` is that of the tokens, and `monotonic` that of the keys; the rest as in `IssuerKeys`.
+    `new_keys` makes the keys of the issuer with a URL. `clock` is that of the tokens.
     """
 
-    fetch: Fetch
-    stale_seconds: float
+    new_keys: Callable[[str], IssuerKeys]
     clock: Clock = time.time
-    monotonic: Clock = time.monotonic
-    note_fetch: NoteFetch = lambda *_: None
-    keys_changed: Callable[[], None] = lambda: None
     _keys: dict[str, IssuerKeys] = field(default_factory=dict)
 
     async def verify(self, token: PresentedToken, issuer: Issuer) -> OutsideToken:
@@ -433,14 +429,7 @@ class OutsideIssuers:
     def _keys_of(self, url: str) -> IssuerKeys:
         keys = self._keys.get(url)
         if keys is None:
-            keys = self._keys[url] = IssuerKeys(
-                url,
-                self.fetch,
-                self.stale_seconds,
-                self.keys_changed,
-                self.monotonic,
-                self.note_fetch,
-            )
+            keys = self._keys[url] = self.new_keys(url)
         return keys
 
 

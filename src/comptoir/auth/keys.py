@@ -318,11 +318,12 @@ class KeyFolder:
         else:
             _log.warning("the former keys remain in use: %s has no key that signs", self._folder)
 
-    def has_changed(self) -> bool:
-        """Look at the folder; returns whether the keys differ from those of the last look."""
+    async def look(self, changed: Callable[[], None]) -> None:
+        """Look at the folder; call `changed` if the keys differ from those of the last look."""
         self.reload()
         former, self._followed = self._followed, self.ring
-        return self._followed is not former
+        if self._followed is not former:
+            changed()
 
     def add_signing_key(self, starts_at: datetime) -> SigningKey:
         """Create the key that signs from a time on, in whole seconds.

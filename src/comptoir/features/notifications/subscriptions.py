@@ -25,7 +25,9 @@ from comptoir.features.notifications.tables import (
     SUBSCRIPTIONS,
     is_row,
     rows_of,
-    subscription_statements,
+    tally,
+    undelivered_times,
+    waiting_lanes,
 )
 from comptoir.sql.prepared import Query, Steps
 from comptoir.store.store import Store
@@ -117,7 +119,7 @@ class Subscriptions:
         self._store = store
         self._control = store.control
         self._query = store.statements.query
-        self._statements = subscription_statements(store.statements)
+        self._statements = store.statements
 
     async def companies(self) -> list[tuple[str, int]]:
         """The companies that may have subscriptions, and since when in epoch seconds."""
@@ -223,7 +225,7 @@ class Subscriptions:
 
         `now` is the time of the profile, `real_now` that of the processes, which lease lanes.
         """
-        query = self._statements.waiting.query(company_id, int(now), int(real_now))
+        query = waiting_lanes(self._statements).query(company_id, int(now), int(real_now))
         width = len(Subscription.__struct_fields__)
         return [
             (Subscription(*row[:width]), DeliveryCursor(*row[width:]))  # type: ignore[arg-type]
@@ -232,10 +234,8 @@ class Subscriptions:
 
     async def undelivered(self, company_id: str) -> list[str]:
         """When the first change was made that each subscription of a company was not sent yet."""
-        return [
-            str(at)
-            for (at,) in await self._store.rows(self._statements.undelivered.query(company_id))
-        ]
+        query = undelivered_times(self._statements).query(company_id)
+        return [str(at) for (at,) in await self._store.rows(query)]
 
     async def lease(
         self, company_id: str, lanes: Sequence[DeliveryCursor], holder: str, real_now: float
@@ -284,7 +284,7 @@ class Subscriptions:
 
         Both are numbers of changes; the time is blank without any.
         """
-        query = self._statements.tally.query(company_id, entity_set.name, since, until)
+        query = tally(self._statements).query(company_id, entity_set.name, since, until)
         ((last, deletions),) = await self._store.rows(query)
         return str(last), int(deletions)
 
