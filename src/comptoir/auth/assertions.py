@@ -1,6 +1,5 @@
 """Assertions: tokens that clients sign to authenticate themselves (RFC 7523, 2.2)."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -65,7 +64,7 @@ class _AssertionHeader(Struct, frozen=True):
         return any(sent and sent.rstrip("=") == known for sent, known in named)
 
 
-class _Claims(Struct, frozen=True):
+class AssertionClaims(Struct, frozen=True):
     """The claims of an assertion (RFC 7523, 3); times may have fractions."""
 
     iss: str
@@ -86,23 +85,13 @@ class Assertion:
     """An unverified client assertion."""
 
     client_id: str
-    _signed: jws.CompactSignature
+    claims: AssertionClaims
     _header: _AssertionHeader
-    _claims: _Claims
-
-    @property
-    def jti(self) -> str:
-        """The id of the assertion."""
-        return self._claims.jti
-
-    @property
-    def expires_at(self) -> int:
-        """The end of the assertion in seconds since 1970, rounded up."""
-        return math.ceil(self._claims.exp)
+    _signed: jws.CompactSignature
 
     def check(self, audiences: Sequence[str], now: float) -> None:
         """Check what does not depend on a client; raises `OAuthRefusal` (`invalid_client`)."""
-        header, claims = self._header, self._claims
+        header, claims = self._header, self.claims
         if header.alg not in _KEY_KINDS:
             raise problems.UNKNOWN_ALGORITHM(known=", ".join(ASSERTION_ALGORITHMS[:-1]))
         if header.typ.lower() not in _TYPES:
@@ -148,12 +137,12 @@ def parse_assertion(text: str, client_id: str | None) -> Assertion:
     try:
         signed = extracted(text, _registry)
         header = msgspec.convert(signed.headers(), _AssertionHeader)
-        claims = msgspec.json.decode(signed.payload, type=_Claims)
+        claims = msgspec.json.decode(signed.payload, type=AssertionClaims)
     except JoseError as error:
         raise problems.MALFORMED_ASSERTION(reason=error.description.removesuffix(".")) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise problems.MALFORMED_ASSERTION(reason=str(error).removesuffix(".")) from error
-    return Assertion(claims.sub if client_id is None else client_id, signed, header, claims)
+    return Assertion(claims.sub if client_id is None else client_id, claims, header, signed)
 
 
 def _kind(key: VerificationKey) -> str:

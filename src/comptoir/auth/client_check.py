@@ -3,6 +3,7 @@
 import base64
 import binascii
 import hmac
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -120,7 +121,9 @@ class ClientCheck:
         is_genuine = client is not None and sent.is_signed_by(client, now)
         if not is_genuine or not _is_active(client):
             raise problems.WRONG_KEY()
-        if not await self.registry.use_assertion(client.id, sent.jti, sent.expires_at):
+        if not await self.registry.use_assertion(
+            client.id, sent.claims.jti, math.ceil(sent.claims.exp)
+        ):
             raise problems.USED_BEFORE()
         return client
 

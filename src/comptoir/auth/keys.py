@@ -183,11 +183,12 @@ def create_signing_key(path: Path) -> None:
         os.link(draft, path)
 
 
-def read_signing_key(path: Path, starts_at: float) -> SigningKey:
+def read_signing_key(path: Path) -> SigningKey:
     """The private key in a file; raises `OperatorError`."""
     key = read_private_key(path)
     public = ECKey.import_key(key.public_key())
-    return SigningKey(path.name, starts_at, ECKey.import_key(key), public, public.thumbprint())
+    private, kid = ECKey.import_key(key), public.thumbprint()
+    return SigningKey(path.name, _starts_at(path), private, public, kid)
 
 
 def read_public_key(path: Path) -> VerificationKey:
@@ -335,7 +336,7 @@ class KeyFolder:
             raise problems.KEY_STARTS_EARLIER(name=last.name, time=time_text(last.starts_at))
         path = self._folder / f"signing-key.{starts_at.astimezone(UTC):{_TIME}}.pem"
         create_signing_key(path)
-        return read_signing_key(path, _starts_at(path))
+        return read_signing_key(path)
 
     def _looked(self) -> KeyRing:
         # another process may sign already with a key that this one has not seen
@@ -358,7 +359,7 @@ class KeyFolder:
         path = self._folder / name
         if name.endswith(PUBLIC_KEY_SUFFIX):
             return read_public_key(path)
-        return read_signing_key(path, _starts_at(path))
+        return read_signing_key(path)
 
 
 def load_keys(folder: Path) -> KeyRing:

@@ -79,14 +79,6 @@ class _Bucket:
         return max(0.0, self._full_at - self._clock())
 
 
-class _Slot(msgspec.Struct):
-    """The requests of a part of a window, and the times of the first and the last."""
-
-    first: float
-    last: float
-    requests: int
-
-
 class _Window:
     """A sliding window: at most the requests of a rate in any time of its length.
 
@@ -97,27 +89,27 @@ class _Window:
         self.rate = rate
         self._clock = clock
         self._share = int(share)
-        self._slots: deque[_Slot] = deque()
+        self._slots: deque[tuple[float, float, int]] = deque()
+        """The times of the first and the last request of each slot, and how many it has."""
         self._taken = 0
 
     def count(self, requests: int) -> None:
         """Count requests that are allowed."""
-        now = self._clock()
-        if self._slots and now - self._slots[-1].first < self.rate.seconds / _SLOTS:
-            self._slots[-1].last = now
-            self._slots[-1].requests += requests
-        else:
-            self._slots.append(_Slot(now, now, requests))
+        first = now = self._clock()
         self._taken += requests
+        if self._slots and now - self._slots[-1][0] < self.rate.seconds / _SLOTS:
+            first, _, former = self._slots.pop()
+            requests += former
+        self._slots.append((first, now, requests))
 
     def wait(self, requests: int) -> int:
         """The whole seconds until this number of requests is allowed."""
         self._forget()
         excess = self._taken + min(requests, self._share) - self._share
-        for slot in self._slots:
-            if excess <= slot.requests:
-                return _whole(self._until(slot)) if excess > 0 else 0
-            excess -= slot.requests
+        for _, last, taken in self._slots:
+            if excess <= taken:
+                return _whole(self._until(last)) if excess > 0 else 0
+            excess -= taken
         return 0
 
     @property
@@ -129,15 +121,15 @@ class _Window:
     @property
     def missing(self) -> float:
         """The seconds until all of the rate is allowed."""
-        return self._until(self._slots[-1]) if self._slots else 0.0
+        return self._until(self._slots[-1][1]) if self._slots else 0.0
 
     def _forget(self) -> None:
-        while self._slots and self._until(self._slots[0]) <= _TOLERANCE:
-            self._taken -= self._slots.popleft().requests
+        while self._slots and self._until(self._slots[0][1]) <= _TOLERANCE:
+            self._taken -= self._slots.popleft()[2]
 
-    def _until(self, slot: _Slot) -> float:
-        """The seconds until the requests of a slot are forgotten."""
-        return slot.last + self.rate.seconds - self._clock()
+    def _until(self, last: float) -> float:
+        """The seconds until the requests of a slot are forgotten, by the time of the last one."""
+        return last + self.rate.seconds - self._clock()
 
 
 @dataclass(eq=False)

@@ -1,13 +1,12 @@
 """The token endpoint: client credentials for an access token (RFC 6749, 4.4)."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import timedelta
 
-import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from comptoir.auth.audit import Actor
 from comptoir.auth.authentication import judged
@@ -29,30 +28,6 @@ _EVERY_SCOPE = "/.default"
 """Ends the name of a resource, where it asks for all scopes that the client has."""
 
 
-class TokenAnswer(msgspec.Struct, frozen=True):
-    """The response with a token (RFC 6749, 5.1), with the member that Microsoft's clients read."""
-
-    token_type: str
-    expires_in: int
-    ext_expires_in: int
-    access_token: str
-    scope: str
-
-
-class Introspection(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The response about a token (RFC 7662, 2.2)."""
-
-    active: bool
-    scope: str | UnsetType = UNSET
-    client_id: str | UnsetType = UNSET
-    username: str | UnsetType = UNSET
-    exp: int | UnsetType = UNSET
-    sub: str | UnsetType = UNSET
-    aud: str | list[str] | UnsetType = UNSET
-    iss: str | UnsetType = UNSET
-    jti: str | UnsetType = UNSET
-
-
 @dataclass(frozen=True, slots=True)
 class TokenEndpoint:
     """Gives tokens to the clients of a registry; raises `OAuthRefusal`, and `Refusal` (503)."""
@@ -63,8 +38,11 @@ class TokenEndpoint:
     verifier: TokenVerifier
     settings: Settings
 
-    async def token(self, asked: TokenRequest) -> TokenAnswer:
-        """Give a token to a client."""
+    async def token(self, asked: TokenRequest) -> Mapping[str, object]:
+        """The response with a token for a client (RFC 6749, 5.1).
+
+        `ext_expires_in` is for Microsoft's clients.
+        """
         grant = asked.form.get("grant_type")
         if grant is None:
             raise problems.NO_GRANT_TYPE(grant=GRANT)
@@ -86,7 +64,13 @@ class TokenEndpoint:
         )
         # Microsoft's clients find a token again by the name that they asked for
         resources = [each for each in wanted if each in every]
-        return TokenAnswer("Bearer", seconds, seconds, token, " ".join([*resources, *scopes]))
+        return {
+            "token_type": "Bearer",
+            "expires_in": int(seconds),
+            "ext_expires_in": int(seconds),
+            "access_token": token,
+            "scope": " ".join([*resources, *scopes]),
+        }
 
     async def revoke(self, asked: TokenRequest) -> None:
         """Revoke a token of the client, or any with the scope `admin` (RFC 7009).
@@ -109,24 +93,25 @@ class TokenEndpoint:
             Actor(client.party, asked.address, asked.request),
         )
 
-    async def introspect(self, asked: TokenRequest) -> Introspection:
-        """The meaning of a token of the client, or of any with the scope `admin` (RFC 7662)."""
+    async def introspect(self, asked: TokenRequest) -> Mapping[str, object]:
+        """What a token of the client means, or any with the scope `admin` (RFC 7662, 2.2)."""
         client, known = await self.check.client(asked)
         verified = self._valid(asked, known)
         if verified is None or not _may_see(client, verified):
-            return Introspection(active=False)
+            return {"active": False}
         claims, principal = verified.claims, judged(verified, known)
-        return Introspection(
-            active=True,
-            scope=" ".join([each for each in Scope if each in principal.scopes]),
-            client_id=claims.client_id,
-            username=principal.subject,
-            exp=math.floor(claims.exp),
-            sub=claims.sub,
-            aud=claims.aud,
-            iss=claims.iss,
-            jti=claims.jti,
-        )
+        found = {
+            "active": True,
+            "scope": " ".join([each for each in Scope if each in principal.scopes]),
+            "client_id": claims.client_id,
+            "username": principal.subject,
+            "exp": math.floor(claims.exp),
+            "sub": claims.sub,
+            "aud": claims.aud,
+            "iss": claims.iss,
+            "jti": claims.jti,
+        }
+        return {name: value for name, value in found.items() if value is not UNSET}
 
     def _valid(self, asked: TokenRequest, known: RegistrySnapshot) -> VerifiedToken | None:
         """The token of a request, None if the API would not accept it."""

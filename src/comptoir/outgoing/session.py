@@ -47,10 +47,6 @@ AddressInfo = tuple[
 """A result of `socket.getaddrinfo`."""
 
 
-class BlockedError(OSError):
-    """The address of a host may not be reached; the client may try its other addresses."""
-
-
 class Guard:
     """Allows `https` to global addresses, and to the networks of the operator's list.
 
@@ -88,11 +84,14 @@ class Guard:
         return url
 
     def open_socket(self, info: AddressInfo) -> socket.socket:
-        """A socket for a connection to an address; raises `BlockedError`."""
+        """A socket for a connection to an address; raises `PermissionError` if it is not allowed.
+
+        The client may then try other addresses of the host.
+        """
         family, kind, protocol, _, address = info
         host = str(address[0])
         if not self.allows(host):
-            raise BlockedError(errno.EACCES, f"{host} is not a global address")
+            raise PermissionError(errno.EACCES, f"{host} is not a global address")
         opened = socket.socket(family, kind, protocol)
         opened.setblocking(False)
         return opened

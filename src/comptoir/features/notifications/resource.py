@@ -118,7 +118,8 @@ class SubscriptionResource:
     async def _list(self, request: Request, headers: Sequence[Header]) -> Response:
         own = [each for each in await self._subscriptions.everywhere() if _is_own(each, request)]
         context = {"@odata.context": request.root.context(f"/{NAME}")}
-        return _response(200, headers, {**context, "value": [self._shown(each) for each in own]})
+        shown = {**context, "value": [self._shown(each) for each in own]}
+        return Response(200, list(headers), msgspec.json.encode(shown))
 
     async def _create(self, request: Request, headers: Sequence[Header]) -> Response:
         sent = await _sent(request)
@@ -191,7 +192,8 @@ class SubscriptionResource:
         self, request: Request, status: int, headers: Sequence[Header], found: Subscription
     ) -> Response:
         context = {"@odata.context": request.root.context(f"/{NAME}/$entity")}
-        return _response(status, headers, {**context, **self._shown(found)})
+        shown = {**context, **self._shown(found)}
+        return Response(status, list(headers), msgspec.json.encode(shown))
 
     def _shown(self, subscription: Subscription) -> dict[str, str]:
         return {
@@ -298,10 +300,6 @@ def _state(sent: Mapping[str, Json], former: str) -> str:
     if len(state) > LONGEST_STATE:
         raise errors.LONG_STATE("clientState", limit=LONGEST_STATE)
     return state
-
-
-def _response(status: int, headers: Sequence[Header], shown: Mapping[str, object]) -> Response:
-    return Response(status, list(headers), msgspec.json.encode(shown))
 
 
 def _act(name: ActName, request: Request, subscription: Subscription) -> Act:
