@@ -140,7 +140,15 @@ class Rig:
         if after:
             self.move_on(after)
         assert self.wait(self.sender.look())
-        self.wait(self.sender.delivered())
+        self.end_deliveries()
+
+    def end_deliveries(self, of: Sender | None = None) -> None:
+        """Wait until the deliveries that were begun have ended."""
+
+        async def ended() -> None:
+            await asyncio.gather(*(of or self.sender).deliveries)
+
+        self.wait(ended())
 
     def begin(self, receiver: Receiver) -> None:
         """Look, and return when a delivery hangs until it is released."""
@@ -385,7 +393,7 @@ def test_a_client_with_slow_receivers_leaves_room_for_others(
     assert waiting != "/other"
     receiver.delivery = status(200)
     receiver.release()
-    rig.wait(rig.sender.delivered())
+    rig.end_deliveries()
     rig.look()
     assert [path for path, _ in receiver.deliveries].count(waiting) == 1
 
@@ -551,7 +559,7 @@ def test_the_outcome_of_a_lost_lease_does_not_count(
     rig.look(after=LEASE_SECONDS + 1)
     assert len(receiver.deliveries) == 2
     receiver.release()
-    rig.wait(slow.delivered())
+    rig.end_deliveries(slow)
     assert rig.stored(subscription)
     rig.look(after=120)
     assert len(receiver.deliveries) == 2, "the failure of the slow one is not repeated"
@@ -567,7 +575,7 @@ def test_a_subscription_that_is_deleted_meanwhile_stays_deleted(
     act = Act(Actor("tests"), ActName.SUBSCRIPTION_REMOVE, subscription.id)
     assert rig.wait(rig.subscriptions.change(subscription, None, act))
     receiver.release()
-    rig.wait(rig.sender.delivered())
+    rig.end_deliveries()
     assert not rig.stored(subscription)
     assert not rig.wait(rig.subscriptions.change(subscription, None, act))
 
@@ -742,7 +750,7 @@ def test_a_failure_holds_up_only_one_company_until_the_next_look(
         create(each)
     rig.fail(calls_before)
     assert not rig.wait(rig.sender.look())
-    rig.wait(rig.sender.delivered())
+    rig.end_deliveries()
     assert len(receiver.deliveries) == delivered
     assert "the clock has failed" in caplog.text
     rig.look()

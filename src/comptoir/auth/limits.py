@@ -158,18 +158,14 @@ class Limits:
 
     def account(self, client_id: str, rate: Rate | None, quota: int | None) -> "Account":
         """The account of a client with these limits, which may have changed."""
-        account = self._accounts.get(client_id)
-        if account is None:
-            account = self._accounts[client_id] = Account(self)
+        account = self._accounts.setdefault(client_id, Account(self))
         account.set_limits(rate or self.rate, quota)
         return account
 
     def party(self, subject: str) -> "Account":
         """The account of a subject without limits of its own, such as one of an outside issuer."""
-        account = self._parties.get(subject)
-        if account is None:
-            account = self._parties[subject] = Account(self)
-            account.set_limits(self.rate, None)
+        account = self._parties.setdefault(subject, Account(self))
+        account.set_limits(self.rate, None)
         return account
 
     def refill(self) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
@@ -123,8 +124,10 @@ class PresentedToken:
             raise _malformed(error.description) from error
         except msgspec.ValidationError as error:
             raise _malformed(str(error)) from error
-        self.issuer = _issuer_of(self._signed.payload)
+        self.issuer = ""
         """The issuer that it names, blank if it is malformed: it only selects the keys."""
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            self.issuer = msgspec.json.decode(self._signed.payload, type=_Issuer).iss
 
     def kid(self, algorithms: Collection[str], types: Collection[str] = ACCESS_TOKEN_TYPES) -> str:
         """The name of its key; raises `Refusal` (401) for a header that is not accepted."""
@@ -236,14 +239,6 @@ def parsed_claims(payload: bytes, claims: type[AnyClaims]) -> AnyClaims:
         return msgspec.json.decode(payload, type=claims)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise invalid_token(rows.INVALID_CLAIMS, reason=str(error)) from error
-
-
-def _issuer_of(payload: bytes) -> str:
-    """The issuer that a payload names, blank if it is malformed."""
-    try:
-        return msgspec.json.decode(payload, type=_Issuer).iss
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ""
 
 
 def _malformed(reason: str) -> Refusal:

@@ -11,6 +11,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from urllib.parse import urlencode
 
 from aiohttp import (
+    AddrInfoType,
     ClientConnectorError,
     ClientError,
     ClientResponse,
@@ -40,11 +41,6 @@ _NOT_GLOBAL = tuple(
     )
 )
 """The special addresses of IANA's registries; `is_global` of Python 3.11 lets some pass."""
-
-AddressInfo = tuple[
-    int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[object, ...]
-]
-"""A result of `socket.getaddrinfo`."""
 
 
 class Guard:
@@ -83,7 +79,7 @@ class Guard:
             raise OutgoingError(f"the URL {quoted(text)} has a port below 1024 other than {usual}")
         return url
 
-    def open_socket(self, info: AddressInfo) -> socket.socket:
+    def open_socket(self, info: AddrInfoType) -> socket.socket:
         """A socket for a connection to an address; raises `PermissionError` if it is not allowed.
 
         The client may then try other addresses of the host.

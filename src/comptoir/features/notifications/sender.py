@@ -14,9 +14,8 @@ from datetime import datetime
 from enum import Enum
 from functools import partial
 from http import HTTPStatus
+from math import inf
 from time import time
-
-import msgspec
 
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.records import Registry
@@ -100,26 +99,19 @@ def _due_at(first_change: str, delay: float) -> float:
     return datetime.fromisoformat(first_change).timestamp() + delay
 
 
-class _Scan(msgspec.Struct, frozen=True):
-    """A scan between two numbers of changes: when the first one is due, None without one."""
-
-    cursor: int
-    until: int
-    due_at: float | None
-
-
 @dataclass(slots=True, eq=False)
 class _Part:
-    """The part of a delivery for one subscription, whose first change is due at a time.
+    """The part of a delivery for one subscription: its changes up to `number`.
 
-    Once its lane is leased, it gets the fault that it meets, and its changes up to `number`.
+    The first one is due at a time, which is infinite without a change. Once the lane is leased, it
+    gets the fault that it meets, and the notifications.
     """
 
     subscription: Subscription
     lane: DeliveryCursor
-    due_at: float
+    number: int
+    due_at: float = inf
     fault: DeliveryFault | None = None
-    number: int = 0
     objects: Sequence[bytes] = ()
 
     @property
@@ -172,21 +164,21 @@ class Sender:
     real_clock: Clock = time
     note: Callable[[str, float | None], None] = lambda *_: None
     faults: DeliveryFaults | None = None
+    deliveries: dict[asyncio.Task[None], frozenset[str]] = field(default_factory=dict)
+    """Those that were begun, with the clients for which they are."""
     _subscriptions: Subscriptions = field(init=False)
     _holder: str = field(default_factory=partial(secrets.token_hex, 16))
     _resets: int = 0
-    _looks: dict[str, _Scan] = field(default_factory=dict)
+    _looks: dict[str, _Part] = field(default_factory=dict)
     _ahead: float = 0.0
     """By how much the profile's clock was ahead of the processes' at the last look."""
-    _deliveries: dict[asyncio.Task[None], frozenset[str]] = field(default_factory=dict)
-    """Those that were begun, with the clients for which they are."""
 
     def __post_init__(self) -> None:
         self._subscriptions = Subscriptions(self.store)
 
     async def stop(self) -> None:
         """Cancel all deliveries, which are repeated after their leases."""
-        for task in list(self._deliveries):
+        for task in list(self.deliveries):
             await cancel_and_wait(task)
 
     async def lag(self) -> float:
@@ -206,7 +198,7 @@ class Sender:
         if self.faults is not None and self.faults.resets != self._resets:
             # what the last look has found is by a clock that was moved back since
             self._looks, self._ahead, self._resets = {}, 0.0, self.faults.resets
-        looks: dict[str, _Scan] = {}
+        looks: dict[str, _Part] = {}
         failures: list[Exception] = []
         with _going_on(failures):
             ahead = self.clock() - self.real_clock()
@@ -216,12 +208,7 @@ class Sender:
             self._looks, self._ahead = looks, ahead
         return not failures
 
-    async def delivered(self) -> None:
-        """Wait until the deliveries that were begun have ended."""
-        if self._deliveries:
-            await asyncio.wait(self._deliveries)
-
-    async def _look_at(self, company_id: str, since: int, looks: dict[str, _Scan]) -> None:
+    async def _look_at(self, company_id: str, since: int, looks: dict[str, _Part]) -> None:
         company, now = await self.store.company(company_id), self.clock()
         parts = [] if company is None else await self._waiting(company, now, looks)
         if company is not None and parts:
@@ -231,7 +218,7 @@ class Sender:
         if since <= until and not await self._subscriptions.of_company(company_id):
             await self._subscriptions.drop_company(company_id, until)
 
-    async def _waiting(self, company: Company, now: float, looks: dict[str, _Scan]) -> list[_Part]:
+    async def _waiting(self, company: Company, now: float, looks: dict[str, _Part]) -> list[_Part]:
         """The subscriptions of a company with changes that nobody delivers now."""
         parts: list[_Part] = []
         waiting = await self._subscriptions.waiting(company.id, now, self.real_clock())
@@ -239,29 +226,25 @@ class Sender:
         for subscription, lane in waiting:
             if await self._is_dropped(subscription, now):
                 continue
-            look = await self._looked(company, subscription, lane, number)
-            looks[subscription.id] = look
-            if look.due_at is not None:
-                parts.append(_Part(subscription, lane, look.due_at))
+            part = await self._looked(company, _Part(subscription, lane, number))
+            looks[subscription.id] = part
+            if part.due_at < inf:
+                parts.append(part)
             elif number - lane.cursor > MOST_PASSED:
                 await self._subscriptions.settle(company.id, [(lane, lane.free(number))])
         return parts
 
-    async def _looked(
-        self, company: Company, subscription: Subscription, lane: DeliveryCursor, number: int
-    ) -> _Scan:
+    async def _looked(self, company: Company, part: _Part) -> _Part:
         """Look for the first change after the cursor, from where the last look has ended."""
-        since, last = lane.cursor, self._looks.get(subscription.id)
-        if last is not None and last.cursor == since:
-            if last.due_at is not None:
-                return last
-            since = last.until
-        entity_set = self.model.by_name[subscription.sets]
-        found = await self.store.changes_of(company, entity_set, since, number, 1)
-        if not found:
-            return _Scan(lane.cursor, number, None)
-        # the change was made after the last look, and the profile's clock is not moved back
-        return _Scan(lane.cursor, number, _due_at(found[0].at, self._ahead + self.hooks.delay))
+        since, last = part.lane.cursor, self._looks.get(part.subscription.id)
+        if last is not None and last.lane.cursor == since:
+            since, part.due_at = last.number, last.due_at
+        if part.due_at == inf:
+            entity_set = self.model.by_name[part.subscription.sets]
+            for each in await self.store.changes_of(company, entity_set, since, part.number, 1):
+                # it was made after the last look, and the profile's clock is not moved back
+                part.due_at = _due_at(each.at, self._ahead + self.hooks.delay)
+        return part
 
     async def _is_dropped(self, subscription: Subscription, now: float) -> bool:
         """Delete a subscription that has ended, or whose owner may not have it any more."""
@@ -283,7 +266,7 @@ class Sender:
         for each in parts:
             by_url.setdefault(each.subscription.url, []).append(each)
         for url, group in by_url.items():
-            if len(self._deliveries) == MOST_DELIVERIES:
+            if len(self.deliveries) == MOST_DELIVERIES:
                 return
             due = [each for each in group if each.lane.was_attempted or each.due_at <= now]
             owners = frozenset([each.subscription.owner for each in due])
@@ -300,12 +283,12 @@ class Sender:
                 each.fault = await self._fault(each)
             if leased:
                 task = asyncio.create_task(self._deliver(company, url, leased, number, since))
-                self._deliveries[task] = owners
-                task.add_done_callback(self._deliveries.pop)
+                self.deliveries[task] = owners
+                task.add_done_callback(self.deliveries.pop)
 
     def _has_room(self, owner: str) -> bool:
         """Whether a client may have another delivery now."""
-        return sum(owner in owners for owners in self._deliveries.values()) < MOST_OF_CLIENT
+        return sum(owner in owners for owners in self.deliveries.values()) < MOST_OF_CLIENT
 
     async def _fault(self, part: _Part) -> DeliveryFault | None:
         """The fault that a delivery for a subscription meets."""

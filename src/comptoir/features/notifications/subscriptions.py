@@ -85,11 +85,6 @@ class DeliveryCursor(msgspec.Struct, frozen=True):
     holder: str = ""
     leased_until: int = 0
 
-    def leased(self, holder: str, real_now: float) -> "DeliveryCursor":
-        """This lane, whose last lease has ended, leased to a process."""
-        until = math.ceil(real_now) + LEASE_SECONDS
-        return msgspec.structs.replace(self, holder=holder, leased_until=until)
-
     def free(self, cursor: int, tries: int = 0, due_at: float = 0) -> "DeliveryCursor":
         """This leased lane after an attempt, the next one of which may begin at a time."""
         return DeliveryCursor(self.subscription, self.lane, cursor, tries, math.ceil(due_at))
@@ -247,10 +242,12 @@ class Subscriptions:
 
         def work(unit: UnitOfWork) -> Steps[tuple[Mapping[str, DeliveryCursor], int]]:
             leased: dict[str, DeliveryCursor] = {}
+            until = math.ceil(real_now) + LEASE_SECONDS
             for lane in lanes:
                 if (yield from self._is_stored(company_id, lane)):
-                    leased[lane.subscription] = lane.leased(holder, real_now)
-                    yield self._set_lane(company_id, leased[lane.subscription])
+                    taken = msgspec.structs.replace(lane, holder=holder, leased_until=until)
+                    leased[lane.subscription] = taken
+                    yield self._set_lane(company_id, taken)
             return leased, unit.ledger.number
 
         return await self._store.transact(company_id, work)
@@ -322,7 +319,7 @@ def lost_right(subscription: Subscription, known: RegistrySnapshot, sets: Contai
         return "the entity set does not exist"
     if not subscription.owner.startswith(_CLIENT):
         return ""
-    client = next((c for c in known.clients.values() if c.party == subscription.owner), None)
+    client = known.by_name.get(subscription.owner.removeprefix(_CLIENT))
     if client is None or client.state is not ClientState.ACTIVE:
         return "the client was disabled or removed"
     if client.companies is not None and subscription.company_id not in client.companies:
