@@ -9,7 +9,7 @@ from joserfc.jwk import ECKey, Key
 from comptoir.auth.keys import KeyRing
 from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import Scope, TokenIssuer
-from comptoir.auth.verification import PresentedToken, TokenVerifier
+from comptoir.auth.verification import PresentedToken, TokenVerifier, principal_of
 from support.assertions import base64url, signed
 from support.clocks import SetClock
 
@@ -43,7 +43,7 @@ class TokenForger:
 
     def accepted(self, token: str) -> Principal:
         """The principal of a token; raises `Refusal`."""
-        return self.verifier().verify(PresentedToken(token)).principal
+        return principal_of(self.verifier().verify(PresentedToken(token)))
 
     def forge(
         self,

@@ -165,7 +165,7 @@ async def watched(url: str, folder: Path) -> AsyncIterator[Watched]:
     store, clock = open_store(Settings(database=url)), SetClock()
     await store.control.add_client(client, TESTS)
     revoked = issuer.issue("operator", [Scope.ADMIN], None, HOUR)
-    jti = str(verifier.verify(PresentedToken(revoked)).claims.jti)
+    jti = str(verifier.verify(PresentedToken(revoked)).jti)
     await store.control.revoke(jti, 1 << 40, "operator", TESTS)
     watch = ControlWatch(store.control, clock)
     try:

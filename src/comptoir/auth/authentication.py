@@ -12,13 +12,13 @@ from comptoir.auth.issuers import OutsideIssuers, OutsideToken
 from comptoir.auth.limits import Limits
 from comptoir.auth.records import ClientState, Registry, RegistrySnapshot
 from comptoir.auth.roles import Principal
-from comptoir.auth.tokens import implied
+from comptoir.auth.tokens import Claims, ClientClaims, implied
 from comptoir.auth.verification import (
     MAX_TOKEN_BYTES,
     PresentedToken,
     TokenVerifier,
-    VerifiedToken,
     invalid_token,
+    principal_of,
 )
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import OAuthRefusal, Refusal
@@ -87,7 +87,7 @@ class _Accepted:
     It need not be verified again before `expires_at`.
     """
 
-    verified: VerifiedToken | OutsideToken
+    verified: Claims | OutsideToken
     expires_at: float
     principal: Principal
     known: RegistrySnapshot | None = None
@@ -143,12 +143,12 @@ class Authenticator:
             if not self.verifier.issues(token.issuer):
                 known = self.registry.known or await self.registry.refresh()
                 issuer = known.issuers.get(token.issuer)
-            verified = (
-                self.verifier.verify(token)
-                if issuer is None
-                else await self.outside.verify(token, issuer)
-            )
-            accepted = _Accepted(verified, verified.expires_at, verified.principal)
+            if issuer is None:
+                claims = self.verifier.verify(token)
+                accepted = _Accepted(claims, claims.exp, principal_of(claims))
+            else:
+                outside = await self.outside.verify(token, issuer)
+                accepted = _Accepted(outside, outside.expires_at, outside.principal)
             # the issuer may have been changed or removed while its keys were fetched
             if await self._judge(accepted):
                 return accepted
@@ -159,53 +159,53 @@ class Authenticator:
         False: its issuer has changed, so the token must be verified again.
         """
         verified, known, account = accepted.verified, self.registry.known, None
-        principal, subject = verified.principal, verified.principal.subject
         if isinstance(verified, OutsideToken):
-            known = known or await self.registry.refresh()
+            known, given = known or await self.registry.refresh(), verified.principal
             if known.issuers.get(verified.issuer.url) != verified.issuer:
                 return False
-            principal = replace(principal, rights=known.roles.rights_of(verified.roles))
-            account = self.limits.party(subject)
-        elif verified.is_of_client:
-            if known is None or subject not in known.clients:
+            principal = replace(given, rights=known.roles.rights_of(verified.roles))
+            account = self.limits.party(given.subject)
+        elif isinstance(verified, ClientClaims):
+            if known is None or verified.sub not in known.clients:
                 # another process may have added it, and given the token, a moment ago
                 known = await self.registry.refresh()
-            principal = judged(verified, known)
-            client = known.clients[subject]
+            principal, client = judged(verified, known), known.clients[verified.sub]
             account = self.limits.account(client.id, client.rate, client.quota)
         else:
             # while the database is away, a token of the command is accepted unless it was revoked
             _check_revoked(verified, self.registry.revoked)
-            account = self.limits.party(subject) if self.limits.of_all else None
+            principal = accepted.principal
+            account = self.limits.party(verified.sub) if self.limits.of_all else None
         accepted.principal, accepted.known = replace(principal, account=account), known
         return True
 
 
-def judged(verified: VerifiedToken, known: RegistrySnapshot) -> Principal:
+def judged(claims: Claims, known: RegistrySnapshot) -> Principal:
     """The principal of a token by what is known; raises `Refusal` (401) if it is not valid now.
 
     A token of a client has those of its rights that the client has.
     """
-    _check_revoked(verified, known.revoked)
-    given, issued_at = verified.principal, verified.claims.iat
-    if not verified.is_of_client:
+    _check_revoked(claims, known.revoked)
+    given = principal_of(claims)
+    if not isinstance(claims, ClientClaims):
         return given
     client = known.clients.get(given.subject)
     if client is None or client.state is not ClientState.ACTIVE:
         raise invalid_token(rows.CLIENT_ENDED)
-    if issued_at is UNSET or issued_at < client.not_before:
+    if claims.iat is UNSET or claims.iat < client.not_before:
         raise invalid_token(rows.CLIENT_RENEWED)
+    roles = None if claims.roles is UNSET else frozenset(claims.roles)
     return replace(
         given,
         subject=client.party,
         scopes=given.scopes & implied(client.scopes),
         companies=_both(client.companies, given.companies),
-        rights=known.roles.rights_of(_both(client.roles, verified.roles)),
+        rights=known.roles.rights_of(_both(client.roles, roles)),
     )
 
 
-def _check_revoked(verified: VerifiedToken, revoked: Collection[str]) -> None:
-    if verified.claims.jti in revoked:
+def _check_revoked(claims: Claims, revoked: Collection[str]) -> None:
+    if claims.jti in revoked:
         raise invalid_token(rows.REVOKED)
 
 

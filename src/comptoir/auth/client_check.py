@@ -19,7 +19,6 @@ from comptoir.auth.records import (
     Client,
     ClientState,
     RegistrySnapshot,
-    Secret,
     WritableRegistry,
     secret_digest,
 )
@@ -106,7 +105,9 @@ class ClientCheck:
             raise
 
     def _by_secret(self, client: Client | None, sent: SentSecret) -> Client:
-        secret = _secret_of(client, sent.text)
+        digest, known = secret_digest(sent.text), () if client is None else client.secrets
+        found = (each for each in known if hmac.compare_digest(digest, each.digest))
+        secret = next(found, None)
         has_expired = secret is not None and secret.expires_at <= self.clock()
         if secret is None or has_expired or not _is_active(client):
             row = problems.EXPIRED_SECRET if has_expired else problems.WRONG_SECRET
@@ -177,12 +178,6 @@ def _is_active(client: Client | None) -> TypeGuard[Client]:
 def _name(client: Client | None) -> str:
     """The name of a client in the logs; blank for an unknown one."""
     return "" if client is None else client.party
-
-
-def _secret_of(client: Client | None, text: str) -> Secret | None:
-    """The secret of a client that a text is, which may have expired; None if it has no such one."""
-    digest, known = secret_digest(text), () if client is None else client.secrets
-    return next((each for each in known if hmac.compare_digest(digest, each.digest)), None)
 
 
 def _why_refused(client: Client | None, refusal: OAuthRefusal) -> str:

@@ -71,12 +71,8 @@ class _Bucket:
     @property
     def left(self) -> int:
         """The requests that are allowed now."""
-        return max(0, int((self.rate.seconds - self.missing + _TOLERANCE) / self._each))
-
-    @property
-    def missing(self) -> float:
-        """The seconds until all of the rate is allowed."""
-        return max(0.0, self._full_at - self._clock())
+        missing = max(0.0, self._full_at - self._clock())
+        return max(0, int((self.rate.seconds - missing + _TOLERANCE) / self._each))
 
 
 class _Window:
@@ -117,11 +113,6 @@ class _Window:
         """The requests that are allowed now."""
         self._forget()
         return max(0, self._share - self._taken)
-
-    @property
-    def missing(self) -> float:
-        """The seconds until all of the rate is allowed."""
-        return self._until(self._slots[-1][1]) if self._slots else 0.0
 
     def _forget(self) -> None:
         while self._slots and self._until(self._slots[0][1]) <= _TOLERANCE:
@@ -270,7 +261,7 @@ class Account:
         states: list[tuple[str, str]] = []
         if self._meter is not None:
             rate, left = self._meter.rate, self._meter.left
-            seconds = _whole(self._meter.missing) if left else self._meter.wait(1)
+            seconds = self._meter.wait(rate.requests if left else 1)
             policy = f'"client";q={rate.requests};w={rate.seconds}'
             states.append((policy, f'"client";r={left};t={seconds}'))
         if self._quota is not None:

@@ -13,8 +13,8 @@ from comptoir.auth.authentication import judged
 from comptoir.auth.client_check import ClientCheck, TokenRequest
 from comptoir.auth.origins import issuer_at
 from comptoir.auth.records import Client, RegistrySnapshot, WritableRegistry
-from comptoir.auth.tokens import Scope, TokenIssuer, implied, scope_names
-from comptoir.auth.verification import PresentedToken, TokenVerifier, VerifiedToken
+from comptoir.auth.tokens import Claims, ClientClaims, Scope, TokenIssuer, implied, scope_names
+from comptoir.auth.verification import PresentedToken, TokenVerifier
 from comptoir.config import Settings
 from comptoir.errors import oauth_rows as problems
 from comptoir.errors.messages import quoted
@@ -78,28 +78,28 @@ class TokenEndpoint:
         A token that is not valid needs no revocation.
         """
         client, known = await self.check.client(asked)
-        verified = self._valid(asked, known)
-        if verified is None:
+        claims = self._valid(asked, known)
+        if claims is None:
             return
-        if not _may_see(client, verified):
+        if not _may_see(client, claims):
             raise problems.ANOTHER_CLIENT(client=client.party)
-        jti = verified.claims.jti
+        jti = claims.jti
         if jti is UNSET or len(jti) > LONGEST_ID or not jti.isprintable():
             raise problems.NO_TOKEN_ID()
         await self.registry.revoke(
             jti,
-            math.ceil(verified.claims.exp),
-            judged(verified, known).subject,
+            math.ceil(claims.exp),
+            judged(claims, known).subject,
             Actor(client.party, asked.address, asked.request),
         )
 
     async def introspect(self, asked: TokenRequest) -> Mapping[str, object]:
         """What a token of the client means, or any with the scope `admin` (RFC 7662, 2.2)."""
         client, known = await self.check.client(asked)
-        verified = self._valid(asked, known)
-        if verified is None or not _may_see(client, verified):
+        claims = self._valid(asked, known)
+        if claims is None or not _may_see(client, claims):
             return {"active": False}
-        claims, principal = verified.claims, judged(verified, known)
+        principal = judged(claims, known)
         found = {
             "active": True,
             "scope": " ".join([each for each in Scope if each in principal.scopes]),
@@ -113,22 +113,22 @@ class TokenEndpoint:
         }
         return {name: value for name, value in found.items() if value is not UNSET}
 
-    def _valid(self, asked: TokenRequest, known: RegistrySnapshot) -> VerifiedToken | None:
-        """The token of a request, None if the API would not accept it."""
+    def _valid(self, asked: TokenRequest, known: RegistrySnapshot) -> Claims | None:
+        """The claims of the token of a request, None if the API would not accept it."""
         token = asked.form.get("token")
         if token is None:
             raise problems.NO_TOKEN()
         try:
-            verified = self.verifier.verify(PresentedToken(token))
-            judged(verified, known)
+            claims = self.verifier.verify(PresentedToken(token))
+            judged(claims, known)
         except Refusal:
             return None
-        return verified
+        return claims
 
 
-def _may_see(client: Client, verified: VerifiedToken) -> bool:
+def _may_see(client: Client, claims: Claims) -> bool:
     """Whether a client may see or revoke a token: its own, or any with the scope `admin`."""
-    is_own = verified.is_of_client and verified.principal.subject == client.id
+    is_own = isinstance(claims, ClientClaims) and claims.sub == client.id
     return is_own or Scope.ADMIN in client.scopes
 
 

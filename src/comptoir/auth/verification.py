@@ -77,25 +77,6 @@ def invalid_token(row: RefusalRow, /, **facts: Fact) -> Refusal:
     return refusal
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedToken:
-    """A token of this service: its principal and its claims.
-
-    `is_of_client`: the subject is the id of a client, which may have been disabled since. `roles`
-    are names, None if they do not restrict the token.
-    """
-
-    principal: Principal
-    claims: Claims
-    is_of_client: bool = False
-    roles: frozenset[str] | None = None
-
-    @property
-    def expires_at(self) -> float:
-        """The end of the token in seconds since 1970."""
-        return self.claims.exp
-
-
 class _Header(Struct, frozen=True):
     """The members of a JOSE header that are used (RFC 7515, 4.1).
 
@@ -182,8 +163,12 @@ class TokenVerifier:
         """Whether an issuer is this service."""
         return issuer == self.issuer or issuer in self.client_issuers
 
-    def verify(self, token: PresentedToken) -> VerifiedToken:
-        """Verify a token; raises `Refusal` (401, challenge `invalid_token`) with what failed."""
+    def verify(self, token: PresentedToken) -> Claims:
+        """The claims of a token; raises `Refusal` (401, challenge `invalid_token`).
+
+        Those of a client's token are `ClientClaims`: their subject is the id of a client, which may
+        have been disabled since.
+        """
         is_of_client = token.issuer in self.client_issuers
         if is_of_client:
             keys, kid = self.client_keys, token.kid((SIGNING_ALGORITHM,), (JOSE_TYPE,))
@@ -197,14 +182,15 @@ class TokenVerifier:
             raise invalid_token(rows.UNTRUSTED_ISSUER, issuer=self.issuer)
         check_audience(claims, self.audience)
         check_times(claims, (self.issuing or self.clock)(), self.clock())
-        companies = None
-        if claims.companies is not UNSET:
-            companies = frozenset(str(company) for company in claims.companies)
-        principal = Principal(claims.sub, frozenset(scope_names(claims.scope)), companies)
-        roles = None
-        if isinstance(claims, ClientClaims) and claims.roles is not UNSET:
-            roles = frozenset(claims.roles)
-        return VerifiedToken(principal, claims, is_of_client, roles)
+        return claims
+
+
+def principal_of(claims: Claims) -> Principal:
+    """The principal of a token of this service by its claims alone."""
+    companies = None
+    if claims.companies is not UNSET:
+        companies = frozenset(str(company) for company in claims.companies)
+    return Principal(claims.sub, frozenset(scope_names(claims.scope)), companies)
 
 
 def check_algorithms(names: Collection[str]) -> None:
