@@ -188,7 +188,7 @@ async def _opened(
     write_failures = partial(failures.write, store.control.record)
     check = ClientCheck(watch, settings, failures)
     authenticator = Authenticator(tokens.of_clients, watch, limits, issuers)
-    endpoint = TokenEndpoint(watch, check, tokens.issuer, tokens.of_clients, settings)
+    endpoint = TokenEndpoint(check, tokens.issuer, tokens.of_clients)
     oauth = oauth_routes(endpoint, metrics.count_oauth, lambda: keys.ring.own, settings)
     errors = ErrorWriter(behaviour)
     # it caches no token, so it need not forget one

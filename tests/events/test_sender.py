@@ -87,7 +87,9 @@ class Rig:
         post = Outgoing(Guard([ip_network("127.0.0.0/8")], plain=True)).post
         registry = ControlWatch(self.store.control)
         clocks = self.clock, self.real_clock
-        another = Sender(self.store, MODEL, registry, HOOKS, post, INSTANT, *clocks)
+        another = Sender(
+            self.store, self.subscriptions, MODEL, registry, HOOKS, post, INSTANT, *clocks
+        )
         another.note = self.note_attempt
         return another
 

@@ -12,10 +12,9 @@ from comptoir.auth.audit import Actor
 from comptoir.auth.authentication import judged
 from comptoir.auth.client_check import ClientCheck, TokenRequest
 from comptoir.auth.origins import issuer_at
-from comptoir.auth.records import Client, RegistrySnapshot, WritableRegistry
+from comptoir.auth.records import Client, RegistrySnapshot
 from comptoir.auth.tokens import Claims, ClientClaims, Scope, TokenIssuer, implied, scope_names
 from comptoir.auth.verification import PresentedToken, TokenVerifier
-from comptoir.config import Settings
 from comptoir.errors import oauth_rows as problems
 from comptoir.errors.messages import quoted
 from comptoir.errors.refusal import Refusal
@@ -32,11 +31,9 @@ _EVERY_SCOPE = "/.default"
 class TokenEndpoint:
     """Gives tokens to the clients of a registry; raises `OAuthRefusal`, and `Refusal` (503)."""
 
-    registry: WritableRegistry
     check: ClientCheck
     issuer: TokenIssuer
     verifier: TokenVerifier
-    settings: Settings
 
     async def token(self, asked: TokenRequest) -> Mapping[str, object]:
         """The response with a token for a client (RFC 6749, 5.1).
@@ -50,9 +47,9 @@ class TokenEndpoint:
             raise problems.UNKNOWN_GRANT_TYPE(name=quoted(grant), grant=GRANT)
         client, _ = await self.check.client(asked)
         wanted = list(dict.fromkeys(scope_names(asked.form.get("scope", ""))))
-        every = {f"{each}{_EVERY_SCOPE}" for each in self.settings.resources}
+        every = {f"{each}{_EVERY_SCOPE}" for each in self.check.settings.resources}
         scopes = _granted(client, wanted, every)
-        seconds = self.settings.behaviour.tokens.seconds
+        seconds = self.check.settings.behaviour.tokens.seconds
         token = self.issuer.issue(
             client.id,
             scopes,
@@ -86,7 +83,7 @@ class TokenEndpoint:
         jti = claims.jti
         if jti is UNSET or len(jti) > LONGEST_ID or not jti.isprintable():
             raise problems.NO_TOKEN_ID()
-        await self.registry.revoke(
+        await self.check.registry.revoke(
             jti,
             math.ceil(claims.exp),
             judged(claims, known).subject,

@@ -155,6 +155,7 @@ class Sender:
     """
 
     store: Store
+    subscriptions: Subscriptions
     model: Model
     registry: Registry
     hooks: Hooks
@@ -166,15 +167,11 @@ class Sender:
     faults: DeliveryFaults | None = None
     deliveries: dict[asyncio.Task[None], frozenset[str]] = field(default_factory=dict)
     """Those that were begun, with the clients for which they are."""
-    _subscriptions: Subscriptions = field(init=False)
     _holder: str = field(default_factory=partial(secrets.token_hex, 16))
     _resets: int = 0
     _looks: dict[str, _Part] = field(default_factory=dict)
     _ahead: float = 0.0
     """By how much the profile's clock was ahead of the processes' at the last look."""
-
-    def __post_init__(self) -> None:
-        self._subscriptions = Subscriptions(self.store)
 
     async def stop(self) -> None:
         """Cancel all deliveries, which are repeated after their leases."""
@@ -185,8 +182,8 @@ class Sender:
         """The seconds by which the notification of a change is late at most; 0 if none is."""
         times = [
             _due_at(first, self.hooks.delay)
-            for company_id, _ in await self._subscriptions.companies()
-            for first in await self._subscriptions.undelivered(company_id)
+            for company_id, _ in await self.subscriptions.companies()
+            for first in await self.subscriptions.undelivered(company_id)
         ]
         return max(self.real_clock() - min(times), 0.0) if times else 0.0
 
@@ -202,7 +199,7 @@ class Sender:
         failures: list[Exception] = []
         with _going_on(failures):
             ahead = self.clock() - self.real_clock()
-            for company_id, since in await self._subscriptions.companies():
+            for company_id, since in await self.subscriptions.companies():
                 with _going_on(failures):
                     await self._look_at(company_id, since, looks)
             self._looks, self._ahead = looks, ahead
@@ -215,13 +212,13 @@ class Sender:
             await self._begin(company, now, parts)
             return
         until = int(self.real_clock()) - KEPT_SECONDS
-        if since <= until and not await self._subscriptions.of_company(company_id):
-            await self._subscriptions.drop_company(company_id, until)
+        if since <= until and not await self.subscriptions.of_company(company_id):
+            await self.subscriptions.drop_company(company_id, until)
 
     async def _waiting(self, company: Company, now: float, looks: dict[str, _Part]) -> list[_Part]:
         """The subscriptions of a company with changes that nobody delivers now."""
         parts: list[_Part] = []
-        waiting = await self._subscriptions.waiting(company.id, now, self.real_clock())
+        waiting = await self.subscriptions.waiting(company.id, now, self.real_clock())
         number = await self.store.position(company) if waiting else 0
         for subscription, lane in waiting:
             if await self._is_dropped(subscription, now):
@@ -231,7 +228,7 @@ class Sender:
             if part.due_at < inf:
                 parts.append(part)
             elif number - lane.cursor > MOST_PASSED:
-                await self._subscriptions.settle(company.id, [(lane, lane.free(number))])
+                await self.subscriptions.settle(company.id, [(lane, lane.free(number))])
         return parts
 
     async def _looked(self, company: Company, part: _Part) -> _Part:
@@ -257,7 +254,7 @@ class Sender:
             name, reason = ActName.SUBSCRIPTION_DROP, lost_right(subscription, known, sets)
             if not reason:
                 return False
-        await self._subscriptions.change(subscription, None, _act(name, subscription, reason))
+        await self.subscriptions.change(subscription, None, _act(name, subscription, reason))
         return True
 
     async def _begin(self, company: Company, now: float, parts: Sequence[_Part]) -> None:
@@ -273,7 +270,7 @@ class Sender:
             if not any(map(self._has_room, owners)):
                 continue
             since = min(each.due_at for each in due)
-            lanes, number = await self._subscriptions.lease(
+            lanes, number = await self.subscriptions.lease(
                 company.id, [each.lane for each in group], self._holder, self.real_clock()
             )
             leased = [each for each in group if each.subscription.id in lanes]
@@ -313,7 +310,7 @@ class Sender:
                 self.note(outcome.value, late)
             waits = self.hooks.retries
             settled = [(each.lane, each.settled(outcome, now, waits)) for each in parts]
-            dropped = await self._subscriptions.settle(company.id, settled)
+            dropped = await self.subscriptions.settle(company.id, settled)
             acts = [
                 _act(ActName.SUBSCRIPTION_DROP, each.subscription, _reason(each, answer))
                 for each in parts
@@ -361,7 +358,7 @@ class Sender:
                 return until
             since = changes[-1].number
             if fold.is_collection:
-                last, deletions = await self._subscriptions.tally(
+                last, deletions = await self.subscriptions.tally(
                     company.id, entity_set, since, until
                 )
                 if last:
