@@ -48,11 +48,7 @@ RETRY_SECONDS = 30.0
 
 _MAX_RSA_BITS = 8192
 _CURVES = {"EC": ("P-256", "P-384", "P-521"), "OKP": ("Ed25519", "Ed448")}
-_MEMBERS = {
-    "RSA": ("kty", "alg", "n", "e"),
-    "EC": ("kty", "alg", "crv", "x", "y"),
-    "OKP": ("kty", "alg", "crv", "x"),
-}
+_MEMBERS = ("kty", "alg", "n", "e", "crv", "x", "y")
 _MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,9})", re.ASCII | re.IGNORECASE)
 
 _log = logging.getLogger(__name__)
@@ -240,7 +236,7 @@ def _usable(encoded: msgspec.Raw) -> tuple[str, VerificationKey] | None:
         found = msgspec.json.decode(encoded, type=_Key)
         if found.use != "sig" or "verify" not in found.key_ops or not _is_safe(found):
             return None
-        members = {name: value for name in _MEMBERS[found.kty] if (value := getattr(found, name))}
+        members = {name: value for name in _MEMBERS if (value := getattr(found, name))}
         return found.kid, KEY_TYPES[found.kty].import_key(members)
     except (JoseError, ValueError, RecursionError):
         return None

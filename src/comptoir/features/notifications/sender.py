@@ -276,8 +276,12 @@ class Sender:
             leased = [each for each in group if each.subscription.id in lanes]
             for each in leased:
                 each.lane = lanes[each.subscription.id]
-                # one after the other, so that the same deliveries meet the same faults
-                each.fault = await self._fault(each)
+                if self.faults is not None and not each.lane.was_attempted:
+                    to = each.subscription
+                    # one after the other, so that the same deliveries meet the same faults
+                    each.fault = await self.faults.of_delivery(
+                        to.id, to.owner, to.sets, to.resource, to.company_id
+                    )
             if leased:
                 task = asyncio.create_task(self._deliver(company, url, leased, number, since))
                 self.deliveries[task] = owners
@@ -286,13 +290,6 @@ class Sender:
     def _has_room(self, owner: str) -> bool:
         """Whether a client may have another delivery now."""
         return sum(owner in owners for owners in self.deliveries.values()) < MOST_OF_CLIENT
-
-    async def _fault(self, part: _Part) -> DeliveryFault | None:
-        """The fault that a delivery for a subscription meets."""
-        if self.faults is None or part.lane.was_attempted:
-            return None
-        to = part.subscription
-        return await self.faults.of_delivery(to.id, to.owner, to.sets, to.resource, to.company_id)
 
     async def _deliver(
         self, company: Company, url: str, parts: Sequence[_Part], until: int, since: float
