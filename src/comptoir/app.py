@@ -14,13 +14,13 @@ from starlette.types import ASGIApp
 from comptoir.auth.authentication import Authenticator, BasicAuthenticator
 from comptoir.auth.client_check import ClientCheck
 from comptoir.auth.failures import Failures
-from comptoir.auth.issuers import OutsideIssuers
+from comptoir.auth.issuers import IssuerKeys, OutsideIssuers
 from comptoir.auth.keys import KeyFolder
 from comptoir.auth.limits import Limits, parse_rate
 from comptoir.auth.origins import client_issuers
 from comptoir.auth.token_endpoint import TokenEndpoint
 from comptoir.auth.tokens import TokenIssuer
-from comptoir.auth.verification import ClientTokens, TokenVerifier
+from comptoir.auth.verification import TokenVerifier
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
@@ -131,7 +131,8 @@ def _tokens(settings: Settings, clock: Clock) -> _Tokens:
         settings.token_issuer,
         settings.token_audience,
         algorithms,
-        of_clients=ClientTokens(client_issuers(settings), keys.own),
+        client_issuers=client_issuers(settings),
+        client_keys=keys.own,
         issuing=clock,
     )
     issuer = TokenIssuer(
@@ -177,15 +178,15 @@ async def _opened(
     metrics.watch(store, watch)
     limits = _limits(settings, clocks)
     fetch, post_form = _outgoing(settings)
+    stale, note = settings.issuer_stale_seconds, metrics.count_issuer_fetch
     issuers = OutsideIssuers(
-        fetch, settings.issuer_stale_seconds, note_fetch=metrics.count_issuer_fetch
+        lambda url: IssuerKeys(url, fetch, stale, authenticator.forget, note_fetch=note)
     )
     failures = Failures()
     write_failures = partial(failures.write, store.control.record)
     check = ClientCheck(watch, settings, failures)
     authenticator = Authenticator(tokens.of_clients, watch, limits, issuers)
-    issuers.withdrawn = authenticator.forget
-    endpoint = TokenEndpoint(watch, check, tokens.issuer, tokens.of_clients, settings)
+    endpoint = TokenEndpoint(check, tokens.issuer, tokens.of_clients)
     oauth = oauth_routes(endpoint, metrics.count_oauth, lambda: keys.ring.own, settings)
     errors = ErrorWriter(behaviour)
     # it caches no token, so it need not forget one
@@ -210,9 +211,6 @@ async def _opened(
         features,
     )
 
-    async def forget_withdrawn() -> None:
-        authenticator.forget(keys.withdrawn())
-
     async with AsyncExitStack() as opened:
         # without reports, a worker that finishes its writes would be taken for one that hangs
         await opened.enter_async_context(running([every(SAMPLE_SECONDS, metrics.report)]))
@@ -229,7 +227,7 @@ async def _opened(
             every(SAVE_SECONDS, watermarks.save),
             every(PERIOD_SECONDS, watch.poll),
             every(NOTE_SECONDS, write_failures),
-            every(KEYS_SECONDS, forget_withdrawn),
+            every(KEYS_SECONDS, partial(keys.look, authenticator.forget)),
             *_indexing(settings, store),
             *(job for each in features for job in each.jobs()),
         ]

@@ -142,7 +142,7 @@ def test_cached_tokens_of_a_forgotten_key_are_verified_again(
     for each in (old, new):
         asyncio.run(authenticator.authenticate(each))
     clock.now = NOW + TRUSTED_SECONDS
-    authenticator.forget(folder.withdrawn())
+    asyncio.run(folder.look(authenticator.forget))
     asyncio.run(authenticator.authenticate(new))
     with pytest.raises(Refusal, match="signing key"):
         asyncio.run(authenticator.authenticate(old))

@@ -17,7 +17,7 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from auth.token_forger import AUDIENCE, ISSUER
 from comptoir.auth.keys import SIGNING_KEY_FILE, load_keys
 from comptoir.auth.tokens import Scope, TokenIssuer
-from comptoir.auth.verification import TokenVerifier
+from comptoir.auth.verification import PresentedToken, TokenVerifier
 from comptoir.errors.refusal import OperatorError
 from support.command import Command
 from support.processes import read_lines
@@ -170,7 +170,7 @@ def test_a_rotated_key_is_trusted_by_its_public_half(directory: Path) -> None:
         token = TokenIssuer(signing, ISSUER, AUDIENCE).issue(
             "tests", [Scope.RECORDS_READ], None, timedelta(hours=1)
         )
-        assert verifier.verify(token).principal.subject == "tests"
+        assert verifier.verify(PresentedToken(token)).sub == "tests"
 
 
 @together(

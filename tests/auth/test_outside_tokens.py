@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from auth.issuer_source import Source
 from auth.token_forger import AUDIENCE, ISSUER, NOW, TokenForger, new_key
 from comptoir.auth.authentication import Authenticator
-from comptoir.auth.issuers import OutsideIssuers
+from comptoir.auth.issuers import IssuerKeys, OutsideIssuers
 from comptoir.auth.keys import KeyRing
 from comptoir.auth.records import Issuer, IssuerPolicy, RegistrySnapshot
 from comptoir.auth.roles import Principal, Roles
@@ -60,10 +60,13 @@ class Trusting:
         self.forger = TokenForger(keys, self.clock)
         self.source = Source()
         self.registry = Registry()
-        outside = OutsideIssuers(self.source.fetch, DAY, self.clock, self.clock)
+        outside = OutsideIssuers(self._keys_of, self.clock)
         verifier = TokenVerifier(keys.trusted.get, "own", AUDIENCE, clock=self.clock)
         self.authenticator = Authenticator(verifier, self.registry, NO_LIMITS, outside)
-        outside.withdrawn = self.authenticator.forget
+
+    def _keys_of(self, url: str) -> IssuerKeys:
+        forget = self.authenticator.forget
+        return IssuerKeys(url, self.source.fetch, DAY, forget, self.clock)
 
     def token(self, kid: str = "a", **claims: object) -> bytes:
         forged = self.forger.forge(claims, {"kid": kid}, self.source.keys[kid])

@@ -7,8 +7,9 @@ import msgspec
 from joserfc.jwk import ECKey, Key
 
 from comptoir.auth.keys import KeyRing
+from comptoir.auth.roles import Principal
 from comptoir.auth.tokens import Scope, TokenIssuer
-from comptoir.auth.verification import TokenVerifier
+from comptoir.auth.verification import PresentedToken, TokenVerifier, principal_of
 from support.assertions import base64url, signed
 from support.clocks import SetClock
 
@@ -39,6 +40,10 @@ class TokenForger:
         return TokenVerifier(
             self.keys.trusted.get, ISSUER, AUDIENCE, algorithms or ("ES256",), self.clock
         )
+
+    def accepted(self, token: str) -> Principal:
+        """The principal of a token; raises `Refusal`."""
+        return principal_of(self.verifier().verify(PresentedToken(token)))
 
     def forge(
         self,

@@ -23,7 +23,7 @@ from comptoir.features.notifications.subscriptions import (
     Subscriptions,
     new_id,
 )
-from comptoir.features.notifications.tables import subscription_statements
+from comptoir.features.notifications.tables import tally, undelivered_times, waiting_lanes
 from comptoir.profiles.record import DECLARED, FieldOptions, NamedOptions, TableRule
 from comptoir.profiles.record import Values as Overlay
 from comptoir.sql.dialects.postgresql import POSTGRESQL
@@ -236,12 +236,12 @@ async def subscribed(subscriptions: Subscriptions, company_id: str) -> None:
     one = Subscription(new_id(company_id), *state)
     await subscriptions.add(one, act, lambda _: None)
     renewed = msgspec.structs.replace(one, version=2)
-    assert await subscriptions.renew(one, renewed, act)
+    assert await subscriptions.change(one, renewed, act)
     assert await subscriptions.find(one.id) == renewed
     assert await subscriptions.of_company(company_id) == [renewed]
-    lane = DeliveryCursor(one.id, 0, (await subscriptions.lease(company_id, [], "", 0)).number)
-    (leased,) = (await subscriptions.lease(company_id, [lane], "me", 0)).lanes
-    assert await subscriptions.settle(company_id, [(leased, lane)]) == []
+    lane = DeliveryCursor(one.id, 0, (await subscriptions.lease(company_id, [], "", 0))[1])
+    leased, _ = await subscriptions.lease(company_id, [lane], "me", 0)
+    assert await subscriptions.settle(company_id, [(leased[one.id], lane)]) == []
     assert await subscriptions.settle(company_id, [(lane, None)]) == [one.id]
 
 
@@ -296,10 +296,8 @@ def test_every_prepared_statement_is_routed_by_the_company(sharded: str, linked:
     statements = statements_of(linked, POSTGRESQL)
     assert statements.company_rows.tables, "compiled when a first table is copied"
     assert statements.company_rows.removals, "compiled when a first table is dropped"
-    of_subscriptions = list(held(subscription_statements(statements)))
-    assert len(of_subscriptions) > 2
-    kept = [*held(statements), *of_subscriptions]
-    texts = [each.text for _, each in kept if isinstance(each, Prepared)]
+    texts = [each.text for _, each in held(statements) if isinstance(each, Prepared)]
+    texts += [each(statements).text for each in (tally, undelivered_times, waiting_lanes)]
     texts += [each.text for each in over_rows(statements)]
     assert len(texts) > 100
     found = errors(sharded, {each: [] for each in texts})

@@ -87,7 +87,9 @@ class Rig:
         post = Outgoing(Guard([ip_network("127.0.0.0/8")], plain=True)).post
         registry = ControlWatch(self.store.control)
         clocks = self.clock, self.real_clock
-        another = Sender(self.store, MODEL, registry, HOOKS, post, INSTANT, *clocks)
+        another = Sender(
+            self.store, self.subscriptions, MODEL, registry, HOOKS, post, INSTANT, *clocks
+        )
         another.note = self.note_attempt
         return another
 
@@ -140,7 +142,15 @@ class Rig:
         if after:
             self.move_on(after)
         assert self.wait(self.sender.look())
-        self.wait(self.sender.delivered())
+        self.end_deliveries()
+
+    def end_deliveries(self, of: Sender | None = None) -> None:
+        """Wait until the deliveries that were begun have ended."""
+
+        async def ended() -> None:
+            await asyncio.gather(*(of or self.sender).deliveries)
+
+        self.wait(ended())
 
     def begin(self, receiver: Receiver) -> None:
         """Look, and return when a delivery hangs until it is released."""
@@ -385,7 +395,7 @@ def test_a_client_with_slow_receivers_leaves_room_for_others(
     assert waiting != "/other"
     receiver.delivery = status(200)
     receiver.release()
-    rig.wait(rig.sender.delivered())
+    rig.end_deliveries()
     rig.look()
     assert [path for path, _ in receiver.deliveries].count(waiting) == 1
 
@@ -551,7 +561,7 @@ def test_the_outcome_of_a_lost_lease_does_not_count(
     rig.look(after=LEASE_SECONDS + 1)
     assert len(receiver.deliveries) == 2
     receiver.release()
-    rig.wait(slow.delivered())
+    rig.end_deliveries(slow)
     assert rig.stored(subscription)
     rig.look(after=120)
     assert len(receiver.deliveries) == 2, "the failure of the slow one is not repeated"
@@ -565,11 +575,11 @@ def test_a_subscription_that_is_deleted_meanwhile_stays_deleted(
     rig.move_on(MINUTE)
     rig.begin(receiver)
     act = Act(Actor("tests"), ActName.SUBSCRIPTION_REMOVE, subscription.id)
-    assert rig.wait(rig.subscriptions.remove(subscription, act))
+    assert rig.wait(rig.subscriptions.change(subscription, None, act))
     receiver.release()
-    rig.wait(rig.sender.delivered())
+    rig.end_deliveries()
     assert not rig.stored(subscription)
-    assert not rig.wait(rig.subscriptions.remove(subscription, act))
+    assert not rig.wait(rig.subscriptions.change(subscription, None, act))
 
 
 def test_clients_that_lost_their_rights_get_nothing(
@@ -625,8 +635,8 @@ def test_a_renewal_does_not_undo_another(rig: Rig, company: Company, receiver: R
     renewed, late = (
         msgspec.structs.replace(first, version=2, client_state=state) for state in ("new", "late")
     )
-    assert rig.wait(rig.subscriptions.renew(first, renewed, act))
-    assert not rig.wait(rig.subscriptions.renew(first, late, act))
+    assert rig.wait(rig.subscriptions.change(first, renewed, act))
+    assert not rig.wait(rig.subscriptions.change(first, late, act))
     assert rig.wait(rig.subscriptions.find(first.id)) == renewed
     assert rig.acts(first) == [(ActName.SUBSCRIPTION_RENEW, "")]
 
@@ -691,7 +701,7 @@ def test_a_company_without_subscriptions_is_forgotten_after_an_hour(
     subscribed = rig.subscriptions.companies
     rig.look(after=3_700)
     assert [each for each, _ in rig.wait(subscribed())] == [company.id]
-    assert rig.wait(rig.subscriptions.remove(subscription, act))
+    assert rig.wait(rig.subscriptions.change(subscription, None, act))
     rig.subscribe(company, receiver.url("/other"))
     rig.look()
     assert [each for each, _ in rig.wait(subscribed())] == [company.id]
@@ -742,7 +752,7 @@ def test_a_failure_holds_up_only_one_company_until_the_next_look(
         create(each)
     rig.fail(calls_before)
     assert not rig.wait(rig.sender.look())
-    rig.wait(rig.sender.delivered())
+    rig.end_deliveries()
     assert len(receiver.deliveries) == delivered
     assert "the clock has failed" in caplog.text
     rig.look()

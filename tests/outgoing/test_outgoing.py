@@ -9,11 +9,10 @@ from ipaddress import ip_network
 import pytest
 
 from comptoir.outgoing import Document, OutgoingError, PostAnswer
-from comptoir.outgoing.session import KEPT_BYTES, Guard, Outgoing
+from comptoir.outgoing.session import ANSWER_BYTES, DOCUMENT_BYTES, KEPT_BYTES, Guard, Outgoing
 from support.lying_server import OK, LyingServer, Start, sending, with_body
 
 LOOPBACK = Guard([ip_network("127.0.0.0/8")])
-MOST = 1_000
 BODY = b'{"value":[]}'
 FORM = {"code": "a b&c", "grant_type": "authorization_code"}
 SENT_FORM = b"code=a+b%26c&grant_type=authorization_code"
@@ -43,7 +42,7 @@ def answered(
 ) -> Answer:
     async def run() -> Answer:
         try:
-            outgoing = Outgoing(guard, seconds, MOST)
+            outgoing = Outgoing(guard, seconds)
             return await send(outgoing, f"https://{host}:{server.port}/document?a=a%2Bb", seconds)
         finally:
             await server.ended()
@@ -186,12 +185,14 @@ def test_an_endless_answer(head: bytes, start: Start, send: Send) -> None:
     if send is post:
         assert answered(send, start(respond)) == PostAnswer(200, b"x" * KEPT_BYTES)
     else:
-        assert f"responded with more than {MOST} bytes" in problem(send, start(respond))
+        most = DOCUMENT_BYTES if send is fetch else ANSWER_BYTES
+        assert f"responded with more than {most} bytes" in problem(send, start(respond))
 
 
 def test_a_document_of_the_largest_size(start: Start) -> None:
-    assert answered(fetch, start(with_body(b"x" * MOST))) == Document(b"x" * MOST, "")
-    assert answered(post_form, start(with_body(b"x" * MOST))) == PostAnswer(200, b"x" * MOST)
+    document, answer = b"x" * DOCUMENT_BYTES, b"x" * ANSWER_BYTES
+    assert answered(fetch, start(with_body(document))) == Document(document, "")
+    assert answered(post_form, start(with_body(answer))) == PostAnswer(200, answer)
 
 
 def test_a_compressed_document_is_not_decompressed(start: Start) -> None:

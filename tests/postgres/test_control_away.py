@@ -16,7 +16,7 @@ from comptoir.auth.authentication import Authenticator
 from comptoir.auth.keys import load_keys
 from comptoir.auth.records import Client, ClientState
 from comptoir.auth.tokens import Scope, TokenIssuer
-from comptoir.auth.verification import ClientTokens, TokenVerifier
+from comptoir.auth.verification import PresentedToken, TokenVerifier
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors.refusal import Refusal
@@ -159,12 +159,13 @@ async def watched(url: str, folder: Path) -> AsyncIterator[Watched]:
     )
     keys = load_keys(folder / "keys")
     issuer = TokenIssuer(lambda: keys.signing, ISSUER, AUDIENCE)
-    of_clients = ClientTokens((CLIENTS,), keys.own.get)
-    verifier = TokenVerifier(keys.trusted.get, ISSUER, AUDIENCE, of_clients=of_clients)
+    verifier = TokenVerifier(
+        keys.trusted.get, ISSUER, AUDIENCE, client_issuers=(CLIENTS,), client_keys=keys.own.get
+    )
     store, clock = open_store(Settings(database=url)), SetClock()
     await store.control.add_client(client, TESTS)
     revoked = issuer.issue("operator", [Scope.ADMIN], None, HOUR)
-    jti = str(verifier.verify(revoked).claims.jti)
+    jti = str(verifier.verify(PresentedToken(revoked)).jti)
     await store.control.revoke(jti, 1 << 40, "operator", TESTS)
     watch = ControlWatch(store.control, clock)
     try:

@@ -11,7 +11,7 @@ import httpx
 import msgspec
 
 from comptoir.auth.audit import AuditEntry
-from comptoir.auth.issuers import OutsideIssuers
+from comptoir.auth.issuers import IssuerKeys, OutsideIssuers
 from comptoir.auth.limits import Limits
 from comptoir.auth.records import RegistrySnapshot
 from comptoir.auth.roles import Roles
@@ -43,7 +43,7 @@ async def _no_document(url: str) -> Document:
 
 def no_issuers() -> OutsideIssuers:
     """Outside issuers, none of which can be reached."""
-    return OutsideIssuers(_no_document, 86_400)
+    return OutsideIssuers(lambda url: IssuerKeys(url, _no_document, 86_400, lambda: None))
 
 
 NO_CLIENTS = NoClients()

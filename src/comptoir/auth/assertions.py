@@ -1,14 +1,12 @@
 """Assertions: tokens that clients sign to authenticate themselves (RFC 7523, 2.2)."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
 from joserfc import jws
 from joserfc.errors import JoseError
-from joserfc.jwk import RSAKey
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from comptoir.auth.client_keys import imported
@@ -25,17 +23,8 @@ LONGEST_LIFETIME = 3_600
 LARGEST_HEADER = 12 << 10
 """The most bytes of a header as base64: Microsoft's clients send a chain of certificates in it."""
 
-_KEY_KINDS: Mapping[str, str] = {
-    "RS256": "RSA",
-    "PS256": "RSA",
-    "ES256": "P-256",
-    "Ed25519": "Ed25519",
-    # the name before RFC 9864, which Ed448 shares
-    "EdDSA": "Ed25519",
-}
-"""The accepted algorithms, and the kind of key that each needs."""
-
-ASSERTION_ALGORITHMS = tuple(_KEY_KINDS)
+# EdDSA is the name of Ed25519 before RFC 9864, which Ed448 shares
+ASSERTION_ALGORITHMS = ("RS256", "PS256", "ES256", "Ed25519", "EdDSA")
 
 # a token of another type must not serve as an assertion (RFC 8725, 3.11)
 _TYPES = frozenset({"jwt", "client-authentication+jwt", "application/client-authentication+jwt"})
@@ -65,7 +54,7 @@ class _AssertionHeader(Struct, frozen=True):
         return any(sent and sent.rstrip("=") == known for sent, known in named)
 
 
-class _Claims(Struct, frozen=True):
+class AssertionClaims(Struct, frozen=True):
     """The claims of an assertion (RFC 7523, 3); times may have fractions."""
 
     iss: str
@@ -86,24 +75,14 @@ class Assertion:
     """An unverified client assertion."""
 
     client_id: str
-    _signed: jws.CompactSignature
+    claims: AssertionClaims
     _header: _AssertionHeader
-    _claims: _Claims
-
-    @property
-    def jti(self) -> str:
-        """The id of the assertion."""
-        return self._claims.jti
-
-    @property
-    def expires_at(self) -> int:
-        """The end of the assertion in seconds since 1970, rounded up."""
-        return math.ceil(self._claims.exp)
+    _signed: jws.CompactSignature
 
     def check(self, audiences: Sequence[str], now: float) -> None:
         """Check what does not depend on a client; raises `OAuthRefusal` (`invalid_client`)."""
-        header, claims = self._header, self._claims
-        if header.alg not in _KEY_KINDS:
+        header, claims = self._header, self.claims
+        if header.alg not in ASSERTION_ALGORITHMS:
             raise problems.UNKNOWN_ALGORITHM(known=", ".join(ASSERTION_ALGORITHMS[:-1]))
         if header.typ.lower() not in _TYPES:
             raise problems.NOT_AN_ASSERTION()
@@ -124,19 +103,19 @@ class Assertion:
 
     def is_signed_by(self, client: Client, now: float) -> bool:
         """Whether one of a client's keys signed the assertion, whose algorithm was checked."""
-        header, kind = self._header, _KEY_KINDS[self._header.alg]
+        header = self._header
         is_named = bool(header.kid or header.x5t or header.x5t_s256)
         return any(
-            _kind(key) == kind and self._is_genuine(key)
+            self._is_genuine(imported(each.jwk))
             for each in client.keys
             if now < each.expires_at and (header.names(each) or not is_named)
-            for key in [imported(each.jwk)]
         )
 
     def _is_genuine(self, key: VerificationKey) -> bool:
         try:
             return jws.validate_compact(self._signed, key, registry=_registry)
         except JoseError:
+            # such as a key of another kind than the algorithm needs
             return False
 
 
@@ -148,13 +127,9 @@ def parse_assertion(text: str, client_id: str | None) -> Assertion:
     try:
         signed = extracted(text, _registry)
         header = msgspec.convert(signed.headers(), _AssertionHeader)
-        claims = msgspec.json.decode(signed.payload, type=_Claims)
+        claims = msgspec.json.decode(signed.payload, type=AssertionClaims)
     except JoseError as error:
         raise problems.MALFORMED_ASSERTION(reason=error.description.removesuffix(".")) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise problems.MALFORMED_ASSERTION(reason=str(error).removesuffix(".")) from error
-    return Assertion(claims.sub if client_id is None else client_id, signed, header, claims)
-
-
-def _kind(key: VerificationKey) -> str:
-    return "RSA" if isinstance(key, RSAKey) else key.curve_name
+    return Assertion(claims.sub if client_id is None else client_id, claims, header, signed)

@@ -66,8 +66,7 @@ class Act(msgspec.Struct, frozen=True):
     @property
     def recorded(self) -> tuple[str, ...]:
         """The fields of the entry after its number and time."""
-        actor = self.actor
-        return (actor.by, actor.address, actor.request, self.name, self.target, self.detail)
+        return (*msgspec.structs.astuple(self.actor), self.name, self.target, self.detail)
 
 
 class AuditEntry(msgspec.Struct, frozen=True):

@@ -9,17 +9,16 @@ from msgspec import UNSET
 
 from comptoir.auth.client_check import ClientCheck, TokenRequest
 from comptoir.auth.issuers import OutsideIssuers, OutsideToken
-from comptoir.auth.keys import VerificationKey
 from comptoir.auth.limits import Limits
-from comptoir.auth.records import ClientState, Issuer, Registry, RegistrySnapshot
+from comptoir.auth.records import ClientState, Registry, RegistrySnapshot
 from comptoir.auth.roles import Principal
-from comptoir.auth.tokens import implied
+from comptoir.auth.tokens import Claims, ClientClaims, implied
 from comptoir.auth.verification import (
     MAX_TOKEN_BYTES,
     PresentedToken,
     TokenVerifier,
-    VerifiedToken,
     invalid_token,
+    principal_of,
 )
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import OAuthRefusal, Refusal
@@ -28,18 +27,6 @@ from comptoir.errors.table import SLOW_DOWN
 CACHED_TOKENS = 10_000
 
 _MAX_HEADER_BYTES = MAX_TOKEN_BYTES + len("Bearer ")
-
-
-@dataclass(frozen=True, slots=True)
-class RequestOrigin:
-    """The origin of a request: its address, and whether nobody else reads what it sends.
-
-    `request` is its id in the log.
-    """
-
-    address: str
-    is_private: bool
-    request: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +39,19 @@ class BasicAuthenticator:
     check: ClientCheck
     limits: Limits
 
-    async def authenticate(self, authorization: bytes, sender: RequestOrigin) -> Principal:
+    async def authenticate(
+        self, authorization: bytes, address: str, request: str, *, is_private: bool
+    ) -> Principal:
         """Return the principal of the value of an `Authorization` header.
 
-        Raises `Refusal`: 401 for wrong credentials, or if others may read them; 429 after too many
-        wrong ones; 503 if nothing is known of clients.
+        `address` is that of the client, and `request` the id of the request in the log. Raises
+        `Refusal`: 401 for wrong credentials, or if others may read them; 429 after too many wrong
+        ones; 503 if nothing is known of clients.
         """
-        if not sender.is_private:
+        if not is_private:
             raise rows.NOT_PRIVATE("Authorization")
         text = authorization.decode("latin-1")
-        asked = TokenRequest({}, text, "", "", sender.address, sender.request, by_name=True)
+        asked = TokenRequest({}, text, "", "", address, request, by_name=True)
         try:
             client, known = await self.check.client(asked)
         except OAuthRefusal as refusal:
@@ -97,10 +87,10 @@ class _Accepted:
     It need not be verified again before `expires_at`.
     """
 
-    verified: VerifiedToken | OutsideToken
+    verified: Claims | OutsideToken
     expires_at: float
-    known: RegistrySnapshot | None
     principal: Principal
+    known: RegistrySnapshot | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -142,106 +132,81 @@ class Authenticator:
             self._accepted.popitem(last=False)
         return accepted.principal
 
-    def forget(self, keys: Collection[VerificationKey]) -> None:
-        """Verify the cached tokens of some keys again."""
-        if not keys:
-            return
-        # keys are equal by value, and few: each is compared once, not once for each of its tokens
-        used = {id(each.verified.key): each.verified.key for each in self._accepted.values()}
-        ended = {name for name, key in used.items() if key in keys}
-        for authorization in [
-            each for each, accepted in self._accepted.items() if id(accepted.verified.key) in ended
-        ]:
-            del self._accepted[authorization]
+    def forget(self) -> None:
+        """Verify the cached tokens again, as after a change of keys."""
+        self._accepted.clear()
 
     async def _verified(self, token: PresentedToken) -> _Accepted:
         """Verify a token, and judge it by what is known; raises `Refusal`."""
         while True:
-            issuer = await self._outside_issuer(token)
-            verified = (
-                self.verifier.verify_presented(token)
-                if issuer is None
-                else await self.outside.verify(token, issuer)
-            )
-            accepted = _Accepted(verified, verified.expires_at, None, verified.principal)
+            issuer = None
+            if not self.verifier.issues(token.issuer):
+                known = self.registry.known or await self.registry.refresh()
+                issuer = known.issuers.get(token.issuer)
+            if issuer is None:
+                claims = self.verifier.verify(token)
+                accepted = _Accepted(claims, claims.exp, principal_of(claims))
+            else:
+                outside = await self.outside.verify(token, issuer)
+                accepted = _Accepted(outside, outside.expires_at, outside.principal)
             # the issuer may have been changed or removed while its keys were fetched
             if await self._judge(accepted):
                 return accepted
-
-    async def _outside_issuer(self, token: PresentedToken) -> Issuer | None:
-        """The outside issuer that a token names; None if there is none, or it is this service."""
-        if self.verifier.issues(token.issuer):
-            return None
-        known = self.registry.known or await self.registry.refresh()
-        return known.issuers.get(token.issuer)
 
     async def _judge(self, accepted: _Accepted) -> bool:
         """Set the principal of a token by what is known now; raises `Refusal`.
 
         False: its issuer has changed, so the token must be verified again.
         """
-        verified = accepted.verified
+        verified, known, account = accepted.verified, self.registry.known, None
         if isinstance(verified, OutsideToken):
-            known = self.registry.known or await self.registry.refresh()
-            accepted.known = known
-            accepted.principal = replace(
-                verified.principal,
-                rights=known.roles.rights_of(verified.roles),
-                account=self.limits.party(verified.principal.subject),
-            )
-            return known.issuers.get(verified.issuer.url) == verified.issuer
-        accepted.principal, accepted.known = await self._judged_own(verified)
-        return True
-
-    async def _judged_own(
-        self, verified: VerifiedToken
-    ) -> tuple[Principal, RegistrySnapshot | None]:
-        """The principal of a token of this service, and what is known; raises `Refusal`."""
-        subject, known = verified.principal.subject, self.registry.known
-        if verified.is_of_client and (known is None or subject not in known.clients):
-            # another process may have added it, and given the token, a moment ago
-            known = await self.registry.refresh()
-        if known is None:
+            known, given = known or await self.registry.refresh(), verified.principal
+            if known.issuers.get(verified.issuer.url) != verified.issuer:
+                return False
+            principal = replace(given, rights=known.roles.rights_of(verified.roles))
+            account = self.limits.party(given.subject)
+        elif isinstance(verified, ClientClaims):
+            if known is None or verified.sub not in known.clients:
+                # another process may have added it, and given the token, a moment ago
+                known = await self.registry.refresh()
+            principal, client = judged(verified, known), known.clients[verified.sub]
+            account = self.limits.account(client.id, client.rate, client.quota)
+        else:
             # while the database is away, a token of the command is accepted unless it was revoked
             _check_revoked(verified, self.registry.revoked)
-            principal = verified.principal
-        else:
-            principal = judged(verified, known)
-        if known is not None and verified.is_of_client:
-            client = known.clients[subject]
-            account = self.limits.account(client.id, client.rate, client.quota)
-            principal = replace(principal, account=account)
-        elif self.limits.of_all:
-            principal = replace(principal, account=self.limits.party(subject))
-        return principal, known
+            principal = accepted.principal
+            account = self.limits.party(verified.sub) if self.limits.of_all else None
+        accepted.principal, accepted.known = replace(principal, account=account), known
+        return True
 
 
-def judged(verified: VerifiedToken, known: RegistrySnapshot) -> Principal:
-    """The principal of a token by what is known; raises `Refusal` (401) if it is not valid now."""
-    _check_revoked(verified, known.revoked)
-    return _principal_of(known, verified) if verified.is_of_client else verified.principal
+def judged(claims: Claims, known: RegistrySnapshot) -> Principal:
+    """The principal of a token by what is known; raises `Refusal` (401) if it is not valid now.
 
-
-def _check_revoked(verified: VerifiedToken, revoked: Collection[str]) -> None:
-    if verified.claims.jti in revoked:
-        raise invalid_token(rows.REVOKED)
-
-
-def _principal_of(known: RegistrySnapshot, verified: VerifiedToken) -> Principal:
-    """The rights of a token that its client has; raises `Refusal` (401) if it has none."""
-    given, issued_at = verified.principal, verified.claims.iat
+    A token of a client has those of its rights that the client has.
+    """
+    _check_revoked(claims, known.revoked)
+    given = principal_of(claims)
+    if not isinstance(claims, ClientClaims):
+        return given
     client = known.clients.get(given.subject)
     if client is None or client.state is not ClientState.ACTIVE:
         raise invalid_token(rows.CLIENT_ENDED)
-    if issued_at is UNSET or issued_at < client.not_before:
+    if claims.iat is UNSET or claims.iat < client.not_before:
         raise invalid_token(rows.CLIENT_RENEWED)
+    roles = None if claims.roles is UNSET else frozenset(claims.roles)
     return replace(
         given,
         subject=client.party,
         scopes=given.scopes & implied(client.scopes),
         companies=_both(client.companies, given.companies),
-        rights=known.roles.rights_of(_both(client.roles, verified.roles)),
+        rights=known.roles.rights_of(_both(client.roles, roles)),
     )
+
+
+def _check_revoked(claims: Claims, revoked: Collection[str]) -> None:
+    if claims.jti in revoked:
+        raise invalid_token(rows.REVOKED)
 
 
 def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import hmac
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,6 @@ from comptoir.auth.records import (
     Client,
     ClientState,
     RegistrySnapshot,
-    Secret,
     WritableRegistry,
     secret_digest,
 )
@@ -105,7 +105,9 @@ class ClientCheck:
             raise
 
     def _by_secret(self, client: Client | None, sent: SentSecret) -> Client:
-        secret = _secret_of(client, sent.text)
+        digest, known = secret_digest(sent.text), () if client is None else client.secrets
+        found = (each for each in known if hmac.compare_digest(digest, each.digest))
+        secret = next(found, None)
         has_expired = secret is not None and secret.expires_at <= self.clock()
         if secret is None or has_expired or not _is_active(client):
             row = problems.EXPIRED_SECRET if has_expired else problems.WRONG_SECRET
@@ -120,7 +122,9 @@ class ClientCheck:
         is_genuine = client is not None and sent.is_signed_by(client, now)
         if not is_genuine or not _is_active(client):
             raise problems.WRONG_KEY()
-        if not await self.registry.use_assertion(client.id, sent.jti, sent.expires_at):
+        if not await self.registry.use_assertion(
+            client.id, sent.claims.jti, math.ceil(sent.claims.exp)
+        ):
             raise problems.USED_BEFORE()
         return client
 
@@ -174,12 +178,6 @@ def _is_active(client: Client | None) -> TypeGuard[Client]:
 def _name(client: Client | None) -> str:
     """The name of a client in the logs; blank for an unknown one."""
     return "" if client is None else client.party
-
-
-def _secret_of(client: Client | None, text: str) -> Secret | None:
-    """The secret of a client that a text is, which may have expired; None if it has no such one."""
-    digest, known = secret_digest(text), () if client is None else client.secrets
-    return next((each for each in known if hmac.compare_digest(digest, each.digest)), None)
 
 
 def _why_refused(client: Client | None, refusal: OAuthRefusal) -> str:

@@ -1,6 +1,5 @@
 """The public keys with which clients sign assertions."""
 
-import base64
 import hashlib
 from functools import lru_cache
 
@@ -10,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_public_key
 from cryptography.x509 import load_pem_x509_certificate
+from joserfc.util import urlsafe_b64encode
 
 from comptoir.auth.keys import KEY_TYPES, VerificationKey, verification_key
 from comptoir.auth.records import ClientKey
@@ -56,15 +56,9 @@ def parse_client_key(content: bytes, path: str, now: float, expires_at: int) -> 
         raise problems.CERTIFICATE_OUTSIDE_PERIOD(path=path, begin=first, end=last)
     encoded = certificate.public_bytes(Encoding.DER)
     # not a signature: clients name their certificate by it (RFC 7515, 4.1.7)
-    x5t = hashlib.sha1(encoded, usedforsecurity=False).digest()
-    x5t_s256 = hashlib.sha256(encoded).digest()
-    return ClientKey(
-        kid, jwk, _base64url(x5t), _base64url(x5t_s256), min(int(end.timestamp()), expires_at)
-    )
-
-
-def _base64url(digest: bytes) -> str:
-    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+    digests = hashlib.sha1(encoded, usedforsecurity=False), hashlib.sha256(encoded)
+    x5t, x5t_s256 = (urlsafe_b64encode(each.digest()).decode() for each in digests)
+    return ClientKey(kid, jwk, x5t, x5t_s256, min(int(end.timestamp()), expires_at))
 
 
 @lru_cache(1_000)

@@ -1,16 +1,16 @@
 """Failed authentications: they slow down their address, and go to the audit log."""
 
 import asyncio
-import base64
 import binascii
 import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address, ip_network
 
 import msgspec
+from joserfc.util import urlsafe_b64decode
 
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.edm.times import Clock
@@ -39,35 +39,35 @@ class _Failures:
     until: float = 0.0
 
 
+@dataclass(slots=True, eq=False)
 class Guesses:
     """Counts the failed authentications of each client at each address, in this process.
 
     Only that client has to wait, and only at that address: nobody can lock others out. For the
-    console and the audit log, a name that they choose takes the place of the client.
+    console and the audit log, a name that they choose takes the place of the client. `free` are the
+    failures in `WINDOW_SECONDS` after which a client has to wait.
     """
 
-    def __init__(self, clock: Clock = time.monotonic, free: int = FREE_FAILURES) -> None:
-        """`free` are the failures in `WINDOW_SECONDS` after which a client has to wait."""
-        self._clock = clock
-        self._free = free
-        self._entries: OrderedDict[tuple[str, str], _Failures] = OrderedDict()
+    clock: Clock = time.monotonic
+    free: int = FREE_FAILURES
+    _entries: OrderedDict[tuple[str, str], _Failures] = field(default_factory=OrderedDict)
 
     def wait(self, client_id: str, address: str) -> int:
         """The seconds that a client still has to wait at an address, 0 if it may try."""
         failures = self._entries.get(_key(client_id, address))
-        return 0 if failures is None else max(math.ceil(failures.until - self._clock()), 0)
+        return 0 if failures is None else max(math.ceil(failures.until - self.clock()), 0)
 
     def note(self, client_id: str, address: str) -> None:
         """Note a failure; too many in a minute are followed by waits of 2, 4, … 60 seconds."""
-        now, key = self._clock(), _key(client_id, address)
-        failures = self._entries.setdefault(key, _Failures(deque(maxlen=self._free)))
+        now, key = self.clock(), _key(client_id, address)
+        failures = self._entries.setdefault(key, _Failures(deque(maxlen=self.free)))
         self._entries.move_to_end(key)
         if len(self._entries) > MOST_ENTRIES:
             self._entries.popitem(last=False)
         if now > failures.until + WINDOW_SECONDS:
             failures.wait = 0.0
         failures.recent.append(now)
-        is_often = len(failures.recent) == self._free
+        is_often = len(failures.recent) == self.free
         if failures.wait or (is_often and now - failures.recent[0] <= WINDOW_SECONDS):
             failures.wait = min(max(failures.wait, 1.0) * 2, LONGEST_WAIT)
             failures.until = now + failures.wait
@@ -159,7 +159,7 @@ def sent_by(authorization: bytes) -> str:
 def unverified(part: bytes) -> Mapping[str, object]:
     """The header or the claims of a token, whose signature is not verified; empty if unreadable."""
     try:
-        return _OBJECT.decode(base64.urlsafe_b64decode(part + b"=" * (-len(part) % 4)))
+        return _OBJECT.decode(urlsafe_b64decode(part))
     except (binascii.Error, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
 

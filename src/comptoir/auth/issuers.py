@@ -48,11 +48,7 @@ RETRY_SECONDS = 30.0
 
 _MAX_RSA_BITS = 8192
 _CURVES = {"EC": ("P-256", "P-384", "P-521"), "OKP": ("Ed25519", "Ed448")}
-_MEMBERS = {
-    "RSA": ("kty", "alg", "n", "e"),
-    "EC": ("kty", "alg", "crv", "x", "y"),
-    "OKP": ("kty", "alg", "crv", "x"),
-}
+_MEMBERS = ("kty", "alg", "n", "e", "crv", "x", "y")
 _MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,9})", re.ASCII | re.IGNORECASE)
 
 _log = logging.getLogger(__name__)
@@ -96,29 +92,21 @@ class FetchedKeys(Struct, frozen=True):
 
 async def fetch_keys(issuer: str, fetch: Fetch, seconds: float = FETCH_SECONDS) -> FetchedKeys:
     """The keys of an issuer; raises `OutgoingError` with what is wrong."""
+    address = _discovery_address(issuer)
     try:
         async with asyncio.timeout(seconds):
-            return await _fetched_keys(issuer, fetch)
+            content = (await fetch(address)).content
+            discovery = _decoded(content, _Discovery, address)
+            if discovery.issuer != issuer:
+                raise OutgoingError(
+                    f"{quoted(address)} is the document of the issuer {quoted(discovery.issuer)}"
+                )
+            document = await fetch(discovery.jwks_uri)
     except TimeoutError:
         raise OutgoingError(
             f"{quoted(issuer)} did not send its discovery document and its keys within "
             f"{seconds:g} seconds"
         ) from None
-
-
-def _discovery_address(issuer: str) -> str:
-    return f"{issuer.removesuffix('/')}/.well-known/openid-configuration"
-
-
-async def _fetched_keys(issuer: str, fetch: Fetch) -> FetchedKeys:
-    address = _discovery_address(issuer)
-    content = (await fetch(address)).content
-    discovery = _decoded(content, _Discovery, address)
-    if discovery.issuer != issuer:
-        raise OutgoingError(
-            f"{quoted(address)} is the document of the issuer {quoted(discovery.issuer)}"
-        )
-    document = await fetch(discovery.jwks_uri)
     found = _decoded(document.content, _KeySet, discovery.jwks_uri).keys
     if len(found) > MOST_KEYS:
         raise OutgoingError(f"{quoted(discovery.jwks_uri)} has more than {MOST_KEYS} keys")
@@ -130,6 +118,12 @@ async def _fetched_keys(issuer: str, fetch: Fetch) -> FetchedKeys:
     return FetchedKeys(keys, _fresh_seconds(document.cache_control), content)
 
 
+def _discovery_address(issuer: str) -> str:
+    return f"{issuer.removesuffix('/')}/.well-known/openid-configuration"
+
+
+_NOTHING = FetchedKeys({}, 0.0, b"")
+
 NoteFetch = Callable[[str, str], None]
 """Called with the URL of an issuer and the outcome of a fetch: success or failed."""
 
@@ -138,18 +132,17 @@ NoteFetch = Callable[[str, str], None]
 class IssuerKeys:
     """The keys and the document of one issuer; for use in one event loop only.
 
-    `withdrawn` is called with keys that the issuer no longer has, and `note_fetch` with the issuer
-    and the outcome of each fetch.
+    `keys_changed` is called when the issuer has other keys than before, and `note_fetch` with the
+    issuer and the outcome of each fetch.
     """
 
     issuer: str
     fetch: Fetch
     stale_seconds: float
-    withdrawn: Callable[[Collection[VerificationKey]], None]
+    keys_changed: Callable[[], None]
     clock: Clock = time.monotonic
     note_fetch: NoteFetch = lambda *_: None
-    _keys: Mapping[str, VerificationKey] = field(default_factory=dict)
-    _document: bytes = b""
+    _found: FetchedKeys = _NOTHING
     _failure: str = ""
     _refreshed: int | None = None
     _fresh_until: float = -inf
@@ -175,7 +168,7 @@ class IssuerKeys:
         if now >= self._believed_until:
             seconds = max(1, ceil(self._retry_at - now))
             raise rows.UNREACHABLE_ISSUER("Authorization", seconds=seconds)
-        key = self._keys.get(kid)
+        key = self._found.keys.get(kid)
         if key is None:
             raise invalid_token(rows.FOREIGN_KEY)
         return key
@@ -188,7 +181,7 @@ class IssuerKeys:
         await self._keep_fresh(None, refreshed)
         if self.clock() >= self._believed_until:
             raise OutgoingError(self._failure)
-        return self._document
+        return self._found.document
 
     async def stop(self) -> None:
         """Cancel a fetch."""
@@ -215,7 +208,7 @@ class IssuerKeys:
             await asyncio.shield(self._fetching)
 
     def _needs(self, kid: str | None) -> bool:
-        is_unknown = kid is not None and kid not in self._keys
+        is_unknown = kid is not None and kid not in self._found.keys
         return is_unknown or self.clock() >= self._believed_until
 
     async def _fetch_keys(self) -> None:
@@ -228,13 +221,11 @@ class IssuerKeys:
             self._retry_at = self.clock() + RETRY_SECONDS
         else:
             self.note_fetch(self.issuer, "success")
-            former, self._keys = self._keys, fetched.keys
-            self._document = fetched.document
+            former, self._found = self._found, fetched
             self._fresh_until = self.clock() + fetched.seconds
             self._believed_until = self._fresh_until + self.stale_seconds
-            withdrawn = [key for kid, key in former.items() if self._keys.get(kid) != key]
-            if withdrawn:
-                self.withdrawn(withdrawn)
+            if former.keys != fetched.keys:
+                self.keys_changed()
         finally:
             self._fetching = None
 
@@ -245,7 +236,7 @@ def _usable(encoded: msgspec.Raw) -> tuple[str, VerificationKey] | None:
         found = msgspec.json.decode(encoded, type=_Key)
         if found.use != "sig" or "verify" not in found.key_ops or not _is_safe(found):
             return None
-        members = {name: value for name in _MEMBERS[found.kty] if (value := getattr(found, name))}
+        members = {name: value for name in _MEMBERS if (value := getattr(found, name))}
         return found.kid, KEY_TYPES[found.kty].import_key(members)
     except (JoseError, ValueError, RecursionError):
         return None
@@ -305,7 +296,7 @@ class _IdClaims(RegisteredClaims, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class OutsideToken:
-    """A token of an outside issuer: its principal and roles, and the key that has signed it.
+    """A token of an outside issuer: its principal and roles.
 
     Until `expires_at`, it need not be compared with the keys of its issuer.
     """
@@ -313,7 +304,6 @@ class OutsideToken:
     principal: Principal
     roles: frozenset[str] | None
     issuer: Issuer
-    key: VerificationKey
     expires_at: float
 
 
@@ -354,15 +344,11 @@ def _is_endpoint(url: str) -> bool:
 class OutsideIssuers:
     """Verifies the tokens of outside issuers; for use in one event loop only.
 
-    `clock` is that of the tokens, and `monotonic` that of the keys; the rest as in `IssuerKeys`.
+    `new_keys` makes the keys of the issuer with a URL. `clock` is that of the tokens.
     """
 
-    fetch: Fetch
-    stale_seconds: float
+    new_keys: Callable[[str], IssuerKeys]
     clock: Clock = time.time
-    monotonic: Clock = time.monotonic
-    note_fetch: NoteFetch = lambda *_: None
-    withdrawn: Callable[[Collection[VerificationKey]], None] = lambda _: None
     _keys: dict[str, IssuerKeys] = field(default_factory=dict)
 
     async def verify(self, token: PresentedToken, issuer: Issuer) -> OutsideToken:
@@ -370,8 +356,7 @@ class OutsideIssuers:
         terms = issuer.terms
         kid = token.kid(terms.algorithms)
         keys = self._keys_of(issuer.url)
-        key = await keys.key(kid, terms.refreshed)
-        payload = token.payload(key)
+        payload = token.payload(await keys.key(kid, terms.refreshed))
         registered = parsed_claims(payload, RegisteredClaims)
         check_audience(registered, terms.audience)
         now = self.clock()
@@ -389,7 +374,7 @@ class OutsideIssuers:
             _companies(claims, terms),
         )
         ends = min(registered.exp + CLOCK_SKEW, now + keys.seconds_left)
-        return OutsideToken(principal, _roles(values, terms), issuer, key, ends)
+        return OutsideToken(principal, _roles(values, terms), issuer, ends)
 
     async def user(
         self, id_token: str, issuer: Issuer, policy: LoginPolicy, nonce: str, begun_at: int
@@ -440,9 +425,7 @@ class OutsideIssuers:
     def _keys_of(self, url: str) -> IssuerKeys:
         keys = self._keys.get(url)
         if keys is None:
-            keys = self._keys[url] = IssuerKeys(
-                url, self.fetch, self.stale_seconds, self.withdrawn, self.monotonic, self.note_fetch
-            )
+            keys = self._keys[url] = self.new_keys(url)
         return keys
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -183,11 +183,12 @@ def create_signing_key(path: Path) -> None:
         os.link(draft, path)
 
 
-def read_signing_key(path: Path, starts_at: float) -> SigningKey:
+def read_signing_key(path: Path) -> SigningKey:
     """The private key in a file; raises `OperatorError`."""
     key = read_private_key(path)
     public = ECKey.import_key(key.public_key())
-    return SigningKey(path.name, starts_at, ECKey.import_key(key), public, public.thumbprint())
+    private, kid = ECKey.import_key(key), public.thumbprint()
+    return SigningKey(path.name, _starts_at(path), private, public, kid)
 
 
 def read_public_key(path: Path) -> VerificationKey:
@@ -222,7 +223,9 @@ def verification_key(
 
 SIGNING_KEY_FILE = "signing-key.pem"
 PUBLIC_KEY_SUFFIX = ".pub.pem"
-_SUCCESSOR = re.compile(r"signing-key\.(\d{8}T\d{6}Z)\.pem", re.ASCII)
+_KEY_FILE = re.compile(
+    r"signing-key(?:\.(?P<time>\d{8}T\d{6}Z))?\.pem|.*\.pub\.pem", re.ASCII | re.DOTALL
+)
 _TIME = "%Y%m%dT%H%M%SZ"
 
 _log = logging.getLogger(__name__)
@@ -250,14 +253,12 @@ class KeyFolder:
         self._error = ""
         try:
             create_private(folder)
-            versions = self._versions()
-            if all(name.endswith(PUBLIC_KEY_SUFFIX) for name in versions):
+            if all(name.endswith(PUBLIC_KEY_SUFFIX) for name in self._versions()):
                 create_signing_key(folder / SIGNING_KEY_FILE)
-                versions = self._versions()
-            self._keys = {name: self._read(name) for name in versions}
+            self._seen = self._versions()
+            self._keys = {name: self._read(name) for name in self._seen}
         except OSError as error:
-            raise problems.UNUSABLE_KEY_FOLDER(folder=folder, reason=error.strerror) from error
-        self._seen = versions
+            raise self._unusable(error) from error
         self._ring = self._followed = self._ring_now()
 
     @property
@@ -298,11 +299,11 @@ class KeyFolder:
         """Read the files again if one has changed since the last `reload`."""
         try:
             versions = self._versions()
-        except OSError as error:
-            self._report(problems.UNUSABLE_KEY_FOLDER(folder=self._folder, reason=error.strerror))
-            return
-        except OperatorError as error:
-            self._report(error)
+        except (OperatorError, OSError) as error:
+            found = str(self._unusable(error) if isinstance(error, OSError) else error)
+            if found != self._error:
+                self._error = found
+                _log.warning("the former keys remain in use: %s", found)
             return
         self._error = ""
         if versions == self._seen:
@@ -318,14 +319,12 @@ class KeyFolder:
         else:
             _log.warning("the former keys remain in use: %s has no key that signs", self._folder)
 
-    def withdrawn(self) -> Collection[VerificationKey]:
-        """Look at the folder; returns the keys that are no longer trusted since the last look."""
+    async def look(self, changed: Callable[[], None]) -> None:
+        """Look at the folder; call `changed` if the keys differ from those of the last look."""
         self.reload()
         former, self._followed = self._followed, self.ring
-        if self._followed is former:
-            return ()
-        trusted = list(self._followed.trusted.values())
-        return [each for each in former.trusted.values() if each not in trusted]
+        if self._followed is not former:
+            changed()
 
     def add_signing_key(self, starts_at: datetime) -> SigningKey:
         """Create the key that signs from a time on, in whole seconds.
@@ -337,17 +336,15 @@ class KeyFolder:
             raise problems.KEY_STARTS_EARLIER(name=last.name, time=time_text(last.starts_at))
         path = self._folder / f"signing-key.{starts_at.astimezone(UTC):{_TIME}}.pem"
         create_signing_key(path)
-        return read_signing_key(path, _starts_at(path))
+        return read_signing_key(path)
 
     def _looked(self) -> KeyRing:
         # another process may sign already with a key that this one has not seen
         self.reload()
         return self.ring
 
-    def _report(self, error: OperatorError) -> None:
-        if str(error) != self._error:
-            self._error = str(error)
-            _log.warning("the former keys remain in use: %s", error)
+    def _unusable(self, error: OSError) -> OperatorError:
+        return problems.UNUSABLE_KEY_FOLDER(folder=self._folder, reason=error.strerror)
 
     def _ring_now(self) -> KeyRing:
         return ring_at(self._clock(), self.signing_keys, self.public_keys)
@@ -356,13 +353,13 @@ class KeyFolder:
         """The versions of the files with keys; raises `OperatorError` if others can add some."""
         refuse_open(self._folder, self._folder.stat().st_mode, 0o022, "go-w")
         with os.scandir(self._folder) as entries:
-            return {each.name: _version(each) for each in entries if _has_key(each.name)}
+            return {each.name: _version(each) for each in entries if _KEY_FILE.fullmatch(each.name)}
 
     def _read(self, name: str) -> SigningKey | VerificationKey:
         path = self._folder / name
         if name.endswith(PUBLIC_KEY_SUFFIX):
             return read_public_key(path)
-        return read_signing_key(path, _starts_at(path))
+        return read_signing_key(path)
 
 
 def load_keys(folder: Path) -> KeyRing:
@@ -370,21 +367,13 @@ def load_keys(folder: Path) -> KeyRing:
     return KeyFolder(folder).ring
 
 
-def _has_key(name: str) -> bool:
-    return (
-        name == SIGNING_KEY_FILE
-        or _SUCCESSOR.fullmatch(name) is not None
-        or name.endswith(PUBLIC_KEY_SUFFIX)
-    )
-
-
 def _starts_at(path: Path) -> float:
     """The time in the name of a signing key's file in epoch seconds, 0 without one."""
-    match = _SUCCESSOR.fullmatch(path.name)
-    if match is None:
+    match = _KEY_FILE.fullmatch(path.name)
+    if match is None or match["time"] is None:
         return 0.0
     try:
-        return datetime.strptime(match[1], _TIME).replace(tzinfo=UTC).timestamp()
+        return datetime.strptime(match["time"], _TIME).replace(tzinfo=UTC).timestamp()
     except ValueError:
         raise problems.UNUSABLE_FILE(path=path, expected="a time in its name") from None
 

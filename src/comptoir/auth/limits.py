@@ -5,6 +5,7 @@ Each process counts for itself, and allows its share: the limit divided by the n
 
 import time
 from collections import deque
+from dataclasses import KW_ONLY, dataclass, field
 from math import ceil
 from weakref import WeakValueDictionary
 
@@ -70,20 +71,8 @@ class _Bucket:
     @property
     def left(self) -> int:
         """The requests that are allowed now."""
-        return max(0, int((self.rate.seconds - self.missing + _TOLERANCE) / self._each))
-
-    @property
-    def missing(self) -> float:
-        """The seconds until all of the rate is allowed."""
-        return max(0.0, self._full_at - self._clock())
-
-
-class _Slot(msgspec.Struct):
-    """The requests of a part of a window, and the times of the first and the last."""
-
-    first: float
-    last: float
-    requests: int
+        missing = max(0.0, self._full_at - self._clock())
+        return max(0, int((self.rate.seconds - missing + _TOLERANCE) / self._each))
 
 
 class _Window:
@@ -96,27 +85,27 @@ class _Window:
         self.rate = rate
         self._clock = clock
         self._share = int(share)
-        self._slots: deque[_Slot] = deque()
+        self._slots: deque[tuple[float, float, int]] = deque()
+        """The times of the first and the last request of each slot, and how many it has."""
         self._taken = 0
 
     def count(self, requests: int) -> None:
         """Count requests that are allowed."""
-        now = self._clock()
-        if self._slots and now - self._slots[-1].first < self.rate.seconds / _SLOTS:
-            self._slots[-1].last = now
-            self._slots[-1].requests += requests
-        else:
-            self._slots.append(_Slot(now, now, requests))
+        first = now = self._clock()
         self._taken += requests
+        if self._slots and now - self._slots[-1][0] < self.rate.seconds / _SLOTS:
+            first, _, former = self._slots.pop()
+            requests += former
+        self._slots.append((first, now, requests))
 
     def wait(self, requests: int) -> int:
         """The whole seconds until this number of requests is allowed."""
         self._forget()
         excess = self._taken + min(requests, self._share) - self._share
-        for slot in self._slots:
-            if excess <= slot.requests:
-                return _whole(self._until(slot)) if excess > 0 else 0
-            excess -= slot.requests
+        for _, last, taken in self._slots:
+            if excess <= taken:
+                return _whole(self._until(last)) if excess > 0 else 0
+            excess -= taken
         return 0
 
     @property
@@ -125,20 +114,16 @@ class _Window:
         self._forget()
         return max(0, self._share - self._taken)
 
-    @property
-    def missing(self) -> float:
-        """The seconds until all of the rate is allowed."""
-        return self._until(self._slots[-1]) if self._slots else 0.0
-
     def _forget(self) -> None:
-        while self._slots and self._until(self._slots[0]) <= _TOLERANCE:
-            self._taken -= self._slots.popleft().requests
+        while self._slots and self._until(self._slots[0][1]) <= _TOLERANCE:
+            self._taken -= self._slots.popleft()[2]
 
-    def _until(self, slot: _Slot) -> float:
-        """The seconds until the requests of a slot are forgotten."""
-        return slot.last + self.rate.seconds - self._clock()
+    def _until(self, last: float) -> float:
+        """The seconds until the requests of a slot are forgotten, by the time of the last one."""
+        return last + self.rate.seconds - self._clock()
 
 
+@dataclass(eq=False)
 class Limits:
     """The accounts of the clients, by id: a new token does not change what is left.
 
@@ -147,42 +132,31 @@ class Limits:
     replaced evenly. `clock` is that of the rates, and `now` that of the days.
     """
 
-    def __init__(
-        self,
-        at_once: int,
-        workers: int,
-        *,
-        rate: Rate | None = None,
-        of_all: bool = False,
-        sliding: bool = False,
-        clock: Clock = time.monotonic,
-        now: Clock = time.time,
-    ) -> None:
-        self.of_all = of_all
-        self.at_once = max(1, at_once // workers)
-        self.now = now
-        self._workers = workers
-        self._rate = rate
-        self._meter_of = _Window if sliding else _Bucket
-        self._clock = clock
-        self._accounts: dict[str, Account] = {}
-        # a party may have any name, and only its requests under way count
-        self._parties: WeakValueDictionary[str, Account] = WeakValueDictionary()
+    at_once: int
+    workers: int
+    _: KW_ONLY
+    rate: Rate | None = None
+    of_all: bool = False
+    sliding: bool = False
+    clock: Clock = time.monotonic
+    now: Clock = time.time
+    _accounts: dict[str, "Account"] = field(default_factory=dict)
+    # a party may have any name, and only its requests under way count
+    _parties: WeakValueDictionary[str, "Account"] = field(default_factory=WeakValueDictionary)
+
+    def __post_init__(self) -> None:
+        self.at_once = max(1, self.at_once // self.workers)
 
     def account(self, client_id: str, rate: Rate | None, quota: int | None) -> "Account":
         """The account of a client with these limits, which may have changed."""
-        account = self._accounts.get(client_id)
-        if account is None:
-            account = self._accounts[client_id] = Account(self)
-        account.set_limits(rate or self._rate, quota)
+        account = self._accounts.setdefault(client_id, Account(self))
+        account.set_limits(rate or self.rate, quota)
         return account
 
     def party(self, subject: str) -> "Account":
         """The account of a subject without limits of its own, such as one of an outside issuer."""
-        account = self._parties.get(subject)
-        if account is None:
-            account = self._parties[subject] = Account(self)
-            account.set_limits(self._rate, None)
+        account = self._parties.setdefault(subject, Account(self))
+        account.set_limits(self.rate, None)
         return account
 
     def refill(self) -> None:
@@ -192,23 +166,24 @@ class Limits:
 
     def meter(self, rate: Rate) -> _Bucket | _Window:
         """The counter of an account's requests against this process's share of a rate."""
-        return self._meter_of(rate, max(1.0, rate.requests / self._workers), self._clock)
+        share = max(1.0, rate.requests / self.workers)
+        return (_Window if self.sliding else _Bucket)(rate, share, self.clock)
 
     def share(self, quota: int) -> int:
         """The records of a quota that this process may count."""
-        return max(1, quota // self._workers)
+        return max(1, quota // self.workers)
 
 
+@dataclass(eq=False)
 class Account:
     """The part of its limits that a client has used in this process, in one event loop."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._running = 0
-        self._meter: _Bucket | _Window | None = None
-        self._quota: int | None = None
-        self._spent = 0
-        self._day = 0
+    _limits: Limits
+    _running: int = 0
+    _meter: _Bucket | _Window | None = None
+    _quota: int | None = None
+    _spent: int = 0
+    _day: int = 0
 
     def set_limits(self, rate: Rate | None, quota: int | None) -> None:
         """Set the rate and the quota of records; another rate forgets the requests so far."""
@@ -286,7 +261,7 @@ class Account:
         states: list[tuple[str, str]] = []
         if self._meter is not None:
             rate, left = self._meter.rate, self._meter.left
-            seconds = _whole(self._meter.missing) if left else self._meter.wait(1)
+            seconds = self._meter.wait(rate.requests if left else 1)
             policy = f'"client";q={rate.requests};w={rate.seconds}'
             states.append((policy, f'"client";r={left};t={seconds}'))
         if self._quota is not None:

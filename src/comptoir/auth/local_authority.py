@@ -79,15 +79,11 @@ def local_certificate(folder: Path) -> LocalCertificate:
         refuse_open(folder, folder.stat().st_mode, 0o022, "go-w")
         with _locked(folder):
             now = datetime.now(UTC)
-            authority = _held(local.authority)
-            if authority is None or _is_ending(authority, now):
+            authority = _held(local.authority, now)
+            if authority is None:
                 authority = _store(local.authority, _new_authority(now))
-            localhost = _held(local.localhost)
-            if (
-                localhost is None
-                or _is_ending(localhost, now)
-                or not _is_issued_by(localhost, authority)
-            ):
+            localhost = _held(local.localhost, now)
+            if localhost is None or not _is_issued_by(localhost, authority):
                 _store(local.localhost, _new_certificate(authority, now))
     except OSError as error:
         raise problems.UNUSABLE_FOLDER(folder=folder, reason=error.strerror) from error
@@ -105,8 +101,8 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _held(pair: Pair) -> _Held | None:
-    """The certificate and key in their files; None before they were created."""
+def _held(pair: Pair, now: datetime) -> _Held | None:
+    """The certificate and key in their files; None before they are created, and to renew them."""
     if not pair.certificate.exists():
         return None
     try:
@@ -116,7 +112,8 @@ def _held(pair: Pair) -> _Held | None:
     key = read_private_key(pair.key)
     if certificate.public_key() != key.public_key():
         raise problems.UNUSABLE_FILE(path=pair.key, expected=f"the key of {pair.certificate}")
-    return _Held(certificate, key)
+    is_ending = now > certificate.not_valid_after_utc - _RENEWED_BEFORE
+    return None if is_ending else _Held(certificate, key)
 
 
 def _store(pair: Pair, held: _Held) -> _Held:
@@ -127,10 +124,6 @@ def _store(pair: Pair, held: _Held) -> _Held:
     with drafted(pair.certificate, held.certificate.public_bytes(Encoding.PEM), 0o644) as draft:
         draft.replace(pair.certificate)
     return held
-
-
-def _is_ending(held: _Held, now: datetime) -> bool:
-    return now > held.certificate.not_valid_after_utc - _RENEWED_BEFORE
 
 
 def _is_issued_by(held: _Held, authority: _Held) -> bool:
@@ -189,14 +182,6 @@ def _certified(
 
 
 def _usage(*, certifies: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=not certifies,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=certifies,
-        crl_sign=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
+    # in the order of RFC 5280, 4.2.1.3: to sign, then to sign certificates
+    before, after = (False,) * 4, (False,) * 3
+    return x509.KeyUsage(not certifies, *before, certifies, *after)

@@ -1,6 +1,6 @@
 """The service's own addresses, and the issuers of the tokens that it gives to clients."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address
 from urllib.parse import quote, urlsplit
 
@@ -20,11 +20,9 @@ def own_origins(settings: Settings) -> Sequence[str]:
     A service on a loopback address without a public URL has several names.
     """
     parts = urlsplit(settings.base_url)
-    names = [parts.netloc]
-    if not settings.public_url and is_loopback(parts.hostname or ""):
-        names += [f"{each}:{settings.port}" for each in _LOOPBACK]
-    origins = [_without_default_port(f"{parts.scheme}://{each.lower()}") for each in names]
-    return list(dict.fromkeys(origins))
+    is_local = not settings.public_url and is_loopback(parts.hostname or "")
+    others = _LOOPBACK if is_local else ()
+    return _origins(settings.base_url, parts.scheme, others, settings.port)
 
 
 def console_origins(settings: Settings) -> Mapping[str, str]:
@@ -34,15 +32,16 @@ def console_origins(settings: Settings) -> Mapping[str, str]:
     """
     scheme = "https" if settings.tls_certificate else "http"
     port = settings.admin_port or settings.port
-    configured = urlsplit(settings.beside_api(CONSOLE))
-    origins = [f"{configured.scheme}://{configured.netloc}"]
-    origins += [f"{scheme}://{each}:{port}" for each in _LOOPBACK]
-    origins = [_without_default_port(each.lower()) for each in origins]
+    origins = _origins(settings.beside_api(CONSOLE), scheme, _LOOPBACK, port)
     return {urlsplit(each).netloc: each for each in reversed(origins)}
 
 
-def _without_default_port(origin: str) -> str:
-    return origin.removesuffix(_DEFAULT_PORTS[urlsplit(origin).scheme])
+def _origins(url: str, scheme: str, hosts: Iterable[str], port: int) -> Sequence[str]:
+    """The origin of a URL, then those of hosts at a port; each once, without a default port."""
+    parts = urlsplit(url)
+    origins = [f"{parts.scheme}://{parts.netloc}", *(f"{scheme}://{each}:{port}" for each in hosts)]
+    named = [each.lower().removesuffix(_DEFAULT_PORTS[urlsplit(each).scheme]) for each in origins]
+    return list(dict.fromkeys(named))
 
 
 def redirect_uri(origin: str, issuer: str) -> str:

@@ -49,19 +49,8 @@ class Role(Struct, frozen=True):
         return right in (self.letters.get(OTHERS, "") if letters is None else letters)
 
 
-class Rights(Struct, frozen=True):
-    """The names of the entity sets to which a principal has each right."""
-
-    sets: Mapping[Right, frozenset[str]]
-
-    @property
-    def readable(self) -> frozenset[str]:
-        """The names of the entity sets whose records the principal may read."""
-        return self.sets[Right.READ]
-
-    def allow(self, right: Right, entity_set: str) -> bool:
-        """Whether the principal has a right to the records of an entity set."""
-        return entity_set in self.sets[right]
+Rights = Mapping[Right, frozenset[str]]
+"""The names of the entity sets to whose records a principal has each right."""
 
 
 class Roles:
@@ -81,22 +70,18 @@ class Roles:
             return None
         found = self._rights.get(names)
         if found is None:
-            given = [self._roles[each] for each in names if each in self._roles]
-            found = rights_of(given, self._sets)
+            roles = [self._roles[each] for each in names if each in self._roles]
+            found = {
+                right: frozenset(each for each in self._sets if _gives(roles, right, each))
+                for right in Right
+            }
             if len(self._rights) < _MOST_COMBINATIONS:
                 self._rights[names] = found
         return found
 
 
-def rights_of(roles: Collection[Role], sets: Iterable[str]) -> Rights:
-    """The rights to entity sets that roles give together: each right that one of them gives."""
-    names = tuple(sets)
-    return Rights(
-        {
-            right: frozenset(name for name in names if any(r.allows(right, name) for r in roles))
-            for right in Right
-        }
-    )
+def _gives(roles: Iterable[Role], right: Right, entity_set: str) -> bool:
+    return any(each.allows(right, entity_set) for each in roles)
 
 
 def parse_roles(text: str, sets: Collection[str]) -> list[Role]:

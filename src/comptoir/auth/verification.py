@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
@@ -76,37 +77,6 @@ def invalid_token(row: RefusalRow, /, **facts: Fact) -> Refusal:
     return refusal
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedToken:
-    """A token of this service: its principal, its claims, and the key that has signed it.
-
-    `is_of_client`: the subject is the id of a client, which may have been disabled since. `roles`
-    are names, None if they do not restrict the token.
-    """
-
-    principal: Principal
-    claims: Claims
-    key: VerificationKey
-    is_of_client: bool = False
-    roles: frozenset[str] | None = None
-
-    @property
-    def expires_at(self) -> float:
-        """The end of the token in seconds since 1970."""
-        return self.claims.exp
-
-
-@dataclass(frozen=True, slots=True)
-class ClientTokens:
-    """The checks of tokens of the token endpoint: one of the issuers, a key of this service."""
-
-    issuers: Collection[str]
-    keys: KeyLookup
-
-
-NO_CLIENT_TOKENS = ClientTokens((), lambda _: None)
-
-
 class _Header(Struct, frozen=True):
     """The members of a JOSE header that are used (RFC 7515, 4.1).
 
@@ -135,8 +105,10 @@ class PresentedToken:
             raise _malformed(error.description) from error
         except msgspec.ValidationError as error:
             raise _malformed(str(error)) from error
-        self.issuer = _issuer_of(self._signed.payload)
+        self.issuer = ""
         """The issuer that it names, blank if it is malformed: it only selects the keys."""
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            self.issuer = msgspec.json.decode(self._signed.payload, type=_Issuer).iss
 
     def kid(self, algorithms: Collection[str], types: Collection[str] = ACCESS_TOKEN_TYPES) -> str:
         """The name of its key; raises `Refusal` (401) for a header that is not accepted."""
@@ -170,7 +142,8 @@ class TokenVerifier:
     """Accepts tokens for one audience, of one issuer and of the token endpoint.
 
     `keys` are the trusted ones by `kid`, and `algorithms` those that are accepted with them. Tokens
-    end by `clock`. They begin by `issuing`, the same one without it.
+    end by `clock`. They begin by `issuing`, the same one without it. Tokens of the token endpoint
+    have one of the `client_issuers`, and one of the `client_keys`, which are this service's own.
     """
 
     keys: KeyLookup
@@ -178,7 +151,8 @@ class TokenVerifier:
     audience: str
     algorithms: tuple[str, ...] = (SIGNING_ALGORITHM,)
     clock: Clock = time.time
-    of_clients: ClientTokens = NO_CLIENT_TOKENS
+    client_issuers: Collection[str] = ()
+    client_keys: KeyLookup = lambda _: None
     issuing: Clock | None = None
 
     def __post_init__(self) -> None:
@@ -187,20 +161,17 @@ class TokenVerifier:
 
     def issues(self, issuer: str) -> bool:
         """Whether an issuer is this service."""
-        return issuer == self.issuer or issuer in self.of_clients.issuers
+        return issuer == self.issuer or issuer in self.client_issuers
 
-    def verify(self, token: str) -> VerifiedToken:
-        """Verify a token in compact form (RFC 7515, 7.1).
+    def verify(self, token: PresentedToken) -> Claims:
+        """The claims of a token; raises `Refusal` (401, challenge `invalid_token`).
 
-        Raises `Refusal` (401, challenge `invalid_token`) with the check that failed.
+        Those of a client's token are `ClientClaims`: their subject is the id of a client, which may
+        have been disabled since.
         """
-        return self.verify_presented(PresentedToken(token))
-
-    def verify_presented(self, token: PresentedToken) -> VerifiedToken:
-        """Verify a parsed token, with the same refusals."""
-        is_of_client = token.issuer in self.of_clients.issuers
+        is_of_client = token.issuer in self.client_issuers
         if is_of_client:
-            keys, kid = self.of_clients.keys, token.kid((SIGNING_ALGORITHM,), (JOSE_TYPE,))
+            keys, kid = self.client_keys, token.kid((SIGNING_ALGORITHM,), (JOSE_TYPE,))
         else:
             keys, kid = self.keys, token.kid(self.algorithms)
         key = keys(kid)
@@ -211,14 +182,15 @@ class TokenVerifier:
             raise invalid_token(rows.UNTRUSTED_ISSUER, issuer=self.issuer)
         check_audience(claims, self.audience)
         check_times(claims, (self.issuing or self.clock)(), self.clock())
-        companies = None
-        if claims.companies is not UNSET:
-            companies = frozenset(str(company) for company in claims.companies)
-        principal = Principal(claims.sub, frozenset(scope_names(claims.scope)), companies)
-        roles = None
-        if isinstance(claims, ClientClaims) and claims.roles is not UNSET:
-            roles = frozenset(claims.roles)
-        return VerifiedToken(principal, claims, key, is_of_client, roles)
+        return claims
+
+
+def principal_of(claims: Claims) -> Principal:
+    """The principal of a token of this service by its claims alone."""
+    companies = None
+    if claims.companies is not UNSET:
+        companies = frozenset(str(company) for company in claims.companies)
+    return Principal(claims.sub, frozenset(scope_names(claims.scope)), companies)
 
 
 def check_algorithms(names: Collection[str]) -> None:
@@ -253,14 +225,6 @@ def parsed_claims(payload: bytes, claims: type[AnyClaims]) -> AnyClaims:
         return msgspec.json.decode(payload, type=claims)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise invalid_token(rows.INVALID_CLAIMS, reason=str(error)) from error
-
-
-def _issuer_of(payload: bytes) -> str:
-    """The issuer that a payload names, blank if it is malformed."""
-    try:
-        return msgspec.json.decode(payload, type=_Issuer).iss
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ""
 
 
 def _malformed(reason: str) -> Refusal:

@@ -9,7 +9,7 @@ from functools import partial
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from comptoir.auth.authentication import Authenticator, BasicAuthenticator, RequestOrigin, is_basic
+from comptoir.auth.authentication import Authenticator, BasicAuthenticator, is_basic
 from comptoir.auth.failures import sent_by
 from comptoir.auth.roles import Principal
 from comptoir.errors import refusal_rows
@@ -328,8 +328,9 @@ class Api:
         authorization = headers.get(b"authorization")
         try:
             if root.basic and is_basic(authorization):
-                sender = RequestOrigin(exchange.client, is_private(scope), exchange.id)
-                principal = await self._basic.authenticate(authorization, sender)
+                principal = await self._basic.authenticate(
+                    authorization, exchange.client, exchange.id, is_private=is_private(scope)
+                )
             else:
                 principal = await self._authenticator.authenticate(authorization)
         except Refusal as refusal:

@@ -30,11 +30,8 @@ from comptoir.response.errors import as_guid
 FORM_BYTES = 16 << 10
 """The largest form."""
 
-SUCCESS = "success"
-"""The outcome of a request without an error."""
-
 NoteOutcome = Callable[[str, str], None]
-"""Called with the name of an endpoint and the outcome of each request to it."""
+"""Called with the name of an endpoint and the outcome of each request: `success` or an error."""
 
 _OPENID = "/.well-known/openid-configuration"
 _AUTHORIZATION_SERVER = "/.well-known/oauth-authorization-server"
@@ -81,7 +78,7 @@ def _token_routes(
                     raise
                 error = problems.UNAVAILABLE(headers=refusal.headers, error=refusal)
             else:
-                note_outcome(name, SUCCESS)
+                note_outcome(name, "success")
                 headers = {"Pragma": "no-cache"} if name == "token" else None
                 return Response() if found is None else _json(msgspec.json.encode(found), headers)
             note_outcome(name, error.error.error)

@@ -4,14 +4,14 @@ import asyncio
 import errno
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlencode
 
 from aiohttp import (
+    AddrInfoType,
     ClientConnectorError,
     ClientError,
     ClientResponse,
@@ -41,15 +41,6 @@ _NOT_GLOBAL = tuple(
     )
 )
 """The special addresses of IANA's registries; `is_global` of Python 3.11 lets some pass."""
-
-AddressInfo = tuple[
-    int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[object, ...]
-]
-"""A result of `socket.getaddrinfo`."""
-
-
-class BlockedError(OSError):
-    """The address of a host may not be reached; the client may try its other addresses."""
 
 
 class Guard:
@@ -88,12 +79,15 @@ class Guard:
             raise OutgoingError(f"the URL {quoted(text)} has a port below 1024 other than {usual}")
         return url
 
-    def open_socket(self, info: AddressInfo) -> socket.socket:
-        """A socket for a connection to an address; raises `BlockedError`."""
+    def open_socket(self, info: AddrInfoType) -> socket.socket:
+        """A socket for a connection to an address; raises `PermissionError` if it is not allowed.
+
+        The client may then try other addresses of the host.
+        """
         family, kind, protocol, _, address = info
         host = str(address[0])
         if not self.allows(host):
-            raise BlockedError(errno.EACCES, f"{host} is not a global address")
+            raise PermissionError(errno.EACCES, f"{host} is not a global address")
         opened = socket.socket(family, kind, protocol)
         opened.setblocking(False)
         return opened
@@ -127,31 +121,29 @@ DOCUMENT_BYTES, ANSWER_BYTES = 256 << 10, 64 << 10
 class Outgoing:
     """Sends requests that follow no redirect, and use no proxy, cookie or compression.
 
-    A fetch or a form may take `seconds`, and their responses may have `most_bytes`.
+    A fetch or a form may take `seconds`.
     """
 
     guard: Guard
     seconds: float = 10.0
-    most_bytes: int = DOCUMENT_BYTES
     _trust: ssl.SSLContext | None = None
 
     async def fetch(self, text: str) -> Document:
         """The document at a URL; raises `OutgoingError`."""
         headers = {"Accept": "application/json"}
-        async with self._response("GET", text, self.seconds, headers) as response:
-            if response.status != _OK:
-                raise OutgoingError(f"{quoted(text)} responded with status {response.status}")
-            if response.headers.get("Content-Encoding", PLAIN) != PLAIN:
-                raise OutgoingError(f"{quoted(text)} responded with a compressed body")
-            content = await self._whole(response, text, DOCUMENT_BYTES)
-            return Document(content, response.headers.get("Cache-Control", ""))
+        response, content = await self._sent("GET", text, self.seconds, headers, DOCUMENT_BYTES)
+        if response.status != _OK:
+            raise OutgoingError(f"{quoted(text)} responded with status {response.status}")
+        if response.headers.get("Content-Encoding", PLAIN) != PLAIN:
+            raise OutgoingError(f"{quoted(text)} responded with a compressed body")
+        _check_size(content, text, DOCUMENT_BYTES)
+        return Document(content, response.headers.get("Cache-Control", ""))
 
     async def post(self, text: str, body: bytes, seconds: float) -> PostAnswer:
         """The answer of a URL to JSON, with any status; raises `OutgoingError` without one."""
         headers = {"Content-Type": "application/json"}
-        async with self._response("POST", text, seconds, headers, body) as response:
-            content = await _start(response, KEPT_BYTES)
-            return PostAnswer(response.status, content[:KEPT_BYTES])
+        response, content = await self._sent("POST", text, seconds, headers, KEPT_BYTES, body)
+        return PostAnswer(response.status, content[:KEPT_BYTES])
 
     async def post_form(
         self, text: str, fields: Mapping[str, str], authorization: str
@@ -165,9 +157,10 @@ class Outgoing:
             "Accept": "application/json",
             **({"Authorization": authorization} if authorization else {}),
         }
-        body = urlencode(fields).encode()
-        async with self._response("POST", text, self.seconds, headers, body) as response:
-            return PostAnswer(response.status, await self._whole(response, text, ANSWER_BYTES))
+        body, seconds = urlencode(fields).encode(), self.seconds
+        response, content = await self._sent("POST", text, seconds, headers, ANSWER_BYTES, body)
+        _check_size(content, text, ANSWER_BYTES)
+        return PostAnswer(response.status, content)
 
     async def _trusted(self) -> ssl.SSLContext:
         """The authorities that the machine trusts, which take some milliseconds to read, once."""
@@ -175,25 +168,19 @@ class Outgoing:
             self._trust = await asyncio.to_thread(ssl.create_default_context)
         return self._trust
 
-    async def _whole(self, response: ClientResponse, url: str, most_bytes: int) -> bytes:
-        most_bytes = min(most_bytes, self.most_bytes)
-        content = await _start(response, most_bytes)
-        if len(content) > most_bytes:
-            raise OutgoingError(f"{quoted(url)} responded with more than {most_bytes} bytes")
-        return content
-
-    @asynccontextmanager
-    async def _response(
+    async def _sent(
         self,
         method: str,
         text: str,
         seconds: float,
         headers: Mapping[str, str],
+        most_bytes: int,
         body: bytes | None = None,
-    ) -> AsyncIterator[ClientResponse]:
-        """The response to a request for the URL `text`; raises `OutgoingError`.
+    ) -> tuple[ClientResponse, bytes]:
+        """The response to a request for the URL `text`, and its body; raises `OutgoingError`.
 
-        The whole exchange may take `seconds`, with what is read of the response's body.
+        The whole exchange may take `seconds`. Of a body with more than `most_bytes`, only these and
+        the rest of a piece are read.
         """
         url = self.guard.checked(text)
         connector = TCPConnector(
@@ -202,6 +189,7 @@ class Outgoing:
             use_dns_cache=False,
             force_close=True,
         )
+        content = bytearray()
         try:
             async with (
                 asyncio.timeout(seconds),
@@ -220,7 +208,11 @@ class Outgoing:
                     allow_redirects=False,
                 ) as response,
             ):
-                yield response
+                async for piece in response.content.iter_chunked(_PIECE_BYTES):
+                    content += piece
+                    if len(content) > most_bytes:
+                        break
+                return response, bytes(content)
         except TimeoutError:
             problem = f"{quoted(text)} did not respond completely within {seconds:g} seconds"
             raise OutgoingError(problem) from None
@@ -235,14 +227,9 @@ class Outgoing:
             raise OutgoingError(f"{quoted(text)} sent a malformed response") from error
 
 
-async def _start(response: ClientResponse, most_bytes: int) -> bytes:
-    """A response's body, or its first bytes: more than `most_bytes`, by one piece at most."""
-    content = bytearray()
-    async for piece in response.content.iter_chunked(_PIECE_BYTES):
-        content += piece
-        if len(content) > most_bytes:
-            break
-    return bytes(content)
+def _check_size(content: bytes, url: str, most_bytes: int) -> None:
+    if len(content) > most_bytes:
+        raise OutgoingError(f"{quoted(url)} responded with more than {most_bytes} bytes")
 
 
 def _reason(error: ClientConnectorError) -> str:

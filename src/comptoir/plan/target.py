@@ -398,8 +398,8 @@ def authorize_target(target: Target, right: Right, rights: Rights) -> None:
     """
     if target.steps:
         for step in target.steps:
-            check_readable(step.entity_set, rights.readable)
-        check_readable(target.entity_set, rights.readable)
+            check_readable(step.entity_set, rights[Right.READ])
+        check_readable(target.entity_set, rights[Right.READ])
     check_right(target.entity_set, right, rights)
 
 
@@ -438,7 +438,7 @@ def _creates(headers: Headers) -> bool:
 
 def check_right(entity_set: EntitySet, right: Right, rights: Rights) -> None:
     """Raise `Refusal` (403) unless the rights include one on a set."""
-    if entity_set.per_company and not rights.allow(right, entity_set.name):
+    if entity_set.per_company and entity_set.name not in rights[right]:
         raise _denied(entity_set, right)
 
 

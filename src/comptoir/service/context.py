@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from comptoir.auth.limits import Account
-from comptoir.auth.roles import Principal
+from comptoir.auth.roles import Principal, Right
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.edm.types import Stored, Stream
@@ -146,7 +146,7 @@ class Context(msgspec.Struct):
     def readable(self) -> Readable:
         """The sets whose records the principal's roles allow to read."""
         rights = self.request.principal.rights
-        return None if rights is None else rights.readable
+        return None if rights is None else rights[Right.READ]
 
     def binding(self, computed: Computed = ()) -> BindingContext:
         """The binding context of expressions over the records that the path names."""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from typing_extensions import override
 
 from comptoir.auth.origins import own_origins
-from comptoir.auth.roles import Principal
+from comptoir.auth.roles import Principal, Right
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.types import is_guid
@@ -271,7 +271,7 @@ class Definitions:
         allow_options(options, _OPTIONS, NAME)
         name = None if options.filter is None else _name_filtered(options.filter)
         rights = request.principal.rights
-        readable = None if rights is None else rights.readable
+        readable = None if rights is None else rights[Right.READ]
         listed = [
             definition
             for each, definition in self._definitions.items()

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 import msgspec
 from sqlalchemy import FromClause, Select, Table, false, literal, select
 
-from comptoir.auth.roles import require
+from comptoir.auth.roles import Right, require
 from comptoir.auth.tokens import Scope as TokenScope
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, Model
@@ -123,7 +123,7 @@ class ChangesResource:
     def _scope(self, request: Request, company: Company, given: Mapping[str, str]) -> Scope:
         """The entries that a request asks for and may read; raises `Refusal` (400, 403)."""
         rights = request.principal.rights
-        readable = None if rights is None else rights.readable
+        readable = None if rights is None else rights[Right.READ]
         if _SET not in given:
             if _RECORD in given:
                 raise errors.RECORD_ALONE(_RECORD)

@@ -39,10 +39,10 @@ class Notifications(Feature):
         hooks = hooks.scaled(own.clock_factor)
         post = Outgoing(Guard(settings.networks, plain=own.outgoing_http == "on")).post
         self._metrics = kernel.metrics
-        self._subscriptions = Subscriptions(store)
+        self._subscriptions = subscriptions = Subscriptions(store)
         instants = instant_type(settings.behaviour.forms)
         self._sender = sender = Sender(
-            store, model, kernel.registry, hooks, post, instants, kernel.clock
+            store, subscriptions, model, kernel.registry, hooks, post, instants, kernel.clock
         )
         sender.note = kernel.metrics.count_delivery
         for each in kernel.features:
@@ -80,4 +80,4 @@ class Notifications(Feature):
         for each in await self._subscriptions.everywhere():
             if each.id not in self._marked:
                 act = Act(Actor("service"), ActName.SUBSCRIPTION_DROP, each.id, _RESET)
-                await self._subscriptions.remove(each, act)
+                await self._subscriptions.change(each, None, act)

@@ -12,7 +12,7 @@ import msgspec
 
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.origins import own_origins
-from comptoir.auth.roles import require
+from comptoir.auth.roles import Right, require
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.overlay import instant_type
@@ -118,7 +118,8 @@ class SubscriptionResource:
     async def _list(self, request: Request, headers: Sequence[Header]) -> Response:
         own = [each for each in await self._subscriptions.everywhere() if _is_own(each, request)]
         context = {"@odata.context": request.root.context(f"/{NAME}")}
-        return _response(200, headers, {**context, "value": [self._shown(each) for each in own]})
+        shown = {**context, "value": [self._shown(each) for each in own]}
+        return Response(200, list(headers), msgspec.json.encode(shown))
 
     async def _create(self, request: Request, headers: Sequence[Header]) -> Response:
         sent = await _sent(request)
@@ -148,14 +149,11 @@ class SubscriptionResource:
 
     def _check_room(self, owner: str, known: Sequence[Subscription]) -> None:
         """Raise `Refusal` (400) if another subscription of a client would be too many."""
-        hooks = self._hooks
-        own = [each for each in known if each.owner == owner]
-        for party, count, most in (
-            ("client", len(own), hooks.most_of_client),
-            ("service", len(known), hooks.most),
-        ):
-            if count >= most:
-                raise errors.TOO_MANY_SUBSCRIPTIONS(party=party, most=most)
+        own = sum(each.owner == owner for each in known)
+        if own >= self._hooks.most_of_client:
+            raise errors.TOO_MANY_SUBSCRIPTIONS(party="client", most=self._hooks.most_of_client)
+        if len(known) >= self._hooks.most:
+            raise errors.TOO_MANY_SUBSCRIPTIONS(party="service", most=self._hooks.most)
 
     async def _renew(
         self, request: Request, headers: Sequence[Header], found: Subscription
@@ -179,14 +177,14 @@ class SubscriptionResource:
             modified_at=at(now),
         )
         act = _act(ActName.SUBSCRIPTION_RENEW, request, renewed)
-        if not await self._subscriptions.renew(found, renewed, act):
+        if not await self._subscriptions.change(found, renewed, act):
             raise errors.SUBSCRIPTION_CHANGED("If-Match")
         return self._one(request, 200, headers, renewed)
 
     async def _delete(self, request: Request, found: Subscription) -> Response:
         self._check_tag(request, found)
         act = _act(ActName.SUBSCRIPTION_REMOVE, request, found)
-        if not await self._subscriptions.remove(found, act):
+        if not await self._subscriptions.change(found, None, act):
             raise errors.SUBSCRIPTION_CHANGED("If-Match")
         return Response(204, [ODATA_VERSION])
 
@@ -194,7 +192,8 @@ class SubscriptionResource:
         self, request: Request, status: int, headers: Sequence[Header], found: Subscription
     ) -> Response:
         context = {"@odata.context": request.root.context(f"/{NAME}/$entity")}
-        return _response(status, headers, {**context, **self._shown(found)})
+        shown = {**context, **self._shown(found)}
+        return Response(status, list(headers), msgspec.json.encode(shown))
 
     def _shown(self, subscription: Subscription) -> dict[str, str]:
         return {
@@ -226,38 +225,29 @@ class SubscriptionResource:
         The resource is the URL or the path of a collection, with or without the base path; what it
         has in front of the company is repeated in the notifications. Raises `Refusal` (400, 403).
         """
-        prefix, path = self._parts(resource)
-        prefix = prefix or urlsplit(request.root.url).path.strip("/")
-        try:
-            segments = parse_path(path)
-            company_id = company_id_of(segments)
-            target = resolve(self._model, segments, company_id, at_root=False)
-        except Refusal:
-            raise errors.UNTRACKED_RESOURCE("resource", resource=resource) from None
-        entity_set = target.entity_set
-        is_whole = target.resource is Resource.COLLECTION and not target.steps
-        if company_id is None or not is_whole or not entity_set.tracks_changes:
-            raise errors.UNTRACKED_RESOURCE("resource", resource=resource)
-        principal = request.principal
-        is_reached = principal.reaches(company_id)
-        if not is_reached or await self._store.company(company_id) is None:
-            raise errors.UNTRACKED_RESOURCE("resource", resource=resource)
-        if principal.rights is not None:
-            check_readable(entity_set, principal.rights.readable)
-        return company_id, entity_set, f"{prefix}/{COMPANIES}({company_id})/{entity_set.name}"
-
-    def _parts(self, resource: str) -> tuple[str, str]:
-        """The part of a resource before the company, and the path from there on."""
+        untracked = errors.UNTRACKED_RESOURCE("resource", resource=resource)
         try:
             parts = urlsplit(resource)
-        except ValueError:
-            raise errors.UNTRACKED_RESOURCE("resource", resource=resource) from None
-        prefix, found, rest = parts.path.partition(f"{COMPANIES}(")
+            prefix, found, rest = parts.path.partition(f"{COMPANIES}(")
+            segments = parse_path(found + rest)
+            company_id = company_id_of(segments)
+            target = resolve(self._model, segments, company_id, at_root=False)
+        except (ValueError, Refusal):
+            raise untracked from None
         origin = f"{parts.scheme}://{parts.netloc}".lower()
         is_own = origin in self._origins or not (parts.scheme or parts.netloc)
-        if not is_own or not found or parts.query or _PREFIX.fullmatch(prefix) is None:
-            raise errors.UNTRACKED_RESOURCE("resource", resource=resource)
-        return prefix.strip("/"), found + rest
+        if not is_own or parts.query or _PREFIX.fullmatch(prefix) is None:
+            raise untracked
+        entity_set, principal = target.entity_set, request.principal
+        is_whole = target.resource is Resource.COLLECTION and not target.steps
+        if company_id is None or not is_whole or not entity_set.tracks_changes:
+            raise untracked
+        if not principal.reaches(company_id) or await self._store.company(company_id) is None:
+            raise untracked
+        if principal.rights is not None:
+            check_readable(entity_set, principal.rights[Right.READ])
+        root = prefix.strip("/") or urlsplit(request.root.url).path.strip("/")
+        return company_id, entity_set, f"{root}/{COMPANIES}({company_id})/{entity_set.name}"
 
 
 def _key(segment: Segment) -> str | None:
@@ -312,10 +302,6 @@ def _state(sent: Mapping[str, Json], former: str) -> str:
     return state
 
 
-def _response(status: int, headers: Sequence[Header], shown: Mapping[str, object]) -> Response:
-    return Response(status, list(headers), msgspec.json.encode(shown))
-
-
 def _act(name: ActName, request: Request, subscription: Subscription) -> Act:
     actor = Actor(request.principal.subject)
     return Act(actor, name, subscription.id, subscription.listed)
@@ -328,16 +314,16 @@ async def shake_hands(url: str, post: Post, seconds: float) -> None:
         raise errors.URL_FRAGMENT("notificationUrl", fragment=fragment)
     token = str(uuid4())
     separator = "&" if "?" in url else "?"
+    reason = ""
     try:
         answer = await post(f"{url}{separator}validationToken={token}", b"", seconds)
     except OutgoingError as error:
         _log.warning("a handshake failed: %s", error)
-        raise _unshaken(error.public, seconds) from None
-    if answer.status != HTTPStatus.OK:
-        raise _unshaken(f"it responded with status {answer.status}", seconds)
-    if answer.body.strip() != token.encode():
-        raise _unshaken("it responded with another body", seconds)
-
-
-def _unshaken(reason: str, seconds: float) -> Refusal:
-    return errors.HANDSHAKE_FAILED("notificationUrl", reason=reason, seconds=seconds)
+        reason = error.public
+    else:
+        if answer.status != HTTPStatus.OK:
+            reason = f"it responded with status {answer.status}"
+        elif answer.body.strip() != token.encode():
+            reason = "it responded with another body"
+    if reason:
+        raise errors.HANDSHAKE_FAILED("notificationUrl", reason=reason, seconds=seconds)

@@ -14,9 +14,8 @@ from datetime import datetime
 from enum import Enum
 from functools import partial
 from http import HTTPStatus
+from math import inf
 from time import time
-
-import msgspec
 
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.records import Registry
@@ -100,35 +99,20 @@ def _due_at(first_change: str, delay: float) -> float:
     return datetime.fromisoformat(first_change).timestamp() + delay
 
 
-class _Scan(msgspec.Struct, frozen=True):
-    """A scan between two numbers of changes: when the first one is due, None without one."""
+@dataclass(slots=True, eq=False)
+class _Part:
+    """The part of a delivery for one subscription: its changes up to `number`.
 
-    cursor: int
-    until: int
-    due_at: float | None
-
-
-class _Pending(msgspec.Struct, frozen=True):
-    """A subscription with changes after its cursor, the first of which is due at a time."""
-
-    subscription: Subscription
-    lane: DeliveryCursor
-    due_at: float
-    is_due: bool
-
-
-_Attempt = tuple[Subscription, DeliveryCursor, DeliveryFault | None]
-"""A subscription with its leased lane, and the fault that the delivery meets for it."""
-
-
-class _DeliveryBatch(msgspec.Struct, frozen=True):
-    """The part of a delivery for one subscription: its changes up to `number`."""
+    The first one is due at a time, which is infinite without a change. Once the lane is leased, it
+    gets the fault that it meets, and the notifications.
+    """
 
     subscription: Subscription
     lane: DeliveryCursor
     number: int
-    objects: Sequence[bytes]
-    fault: DeliveryFault | None
+    due_at: float = inf
+    fault: DeliveryFault | None = None
+    objects: Sequence[bytes] = ()
 
     @property
     def is_held(self) -> bool:
@@ -156,10 +140,8 @@ class _DeliveryBatch(msgspec.Struct, frozen=True):
 
     def meets(self, fault: DeliveryFault, outcome: Outcome) -> bool:
         """Whether its fault has changed a delivery with this outcome."""
-        if self.is_held:
-            return True
         is_alone = fault.mode is DeliveryMode.REORDER and len(self.objects) == 1
-        return outcome is Outcome.DELIVERED and not is_alone
+        return self.is_held or (outcome is Outcome.DELIVERED and not is_alone)
 
 
 @dataclass(eq=False)
@@ -173,6 +155,7 @@ class Sender:
     """
 
     store: Store
+    subscriptions: Subscriptions
     model: Model
     registry: Registry
     hooks: Hooks
@@ -182,29 +165,25 @@ class Sender:
     real_clock: Clock = time
     note: Callable[[str, float | None], None] = lambda *_: None
     faults: DeliveryFaults | None = None
-    _subscriptions: Subscriptions = field(init=False)
+    deliveries: dict[asyncio.Task[None], frozenset[str]] = field(default_factory=dict)
+    """Those that were begun, with the clients for which they are."""
     _holder: str = field(default_factory=partial(secrets.token_hex, 16))
     _resets: int = 0
-    _looks: dict[str, _Scan] = field(default_factory=dict)
+    _looks: dict[str, _Part] = field(default_factory=dict)
     _ahead: float = 0.0
     """By how much the profile's clock was ahead of the processes' at the last look."""
-    _deliveries: dict[asyncio.Task[None], frozenset[str]] = field(default_factory=dict)
-    """Those that were begun, with the clients for which they are."""
-
-    def __post_init__(self) -> None:
-        self._subscriptions = Subscriptions(self.store)
 
     async def stop(self) -> None:
         """Cancel all deliveries, which are repeated after their leases."""
-        for task in list(self._deliveries):
+        for task in list(self.deliveries):
             await cancel_and_wait(task)
 
     async def lag(self) -> float:
         """The seconds by which the notification of a change is late at most; 0 if none is."""
         times = [
             _due_at(first, self.hooks.delay)
-            for company_id, _ in await self._subscriptions.companies()
-            for first in await self._subscriptions.undelivered(company_id)
+            for company_id, _ in await self.subscriptions.companies()
+            for first in await self.subscriptions.undelivered(company_id)
         ]
         return max(self.real_clock() - min(times), 0.0) if times else 0.0
 
@@ -216,192 +195,148 @@ class Sender:
         if self.faults is not None and self.faults.resets != self._resets:
             # what the last look has found is by a clock that was moved back since
             self._looks, self._ahead, self._resets = {}, 0.0, self.faults.resets
-        looks: dict[str, _Scan] = {}
+        looks: dict[str, _Part] = {}
         failures: list[Exception] = []
         with _going_on(failures):
             ahead = self.clock() - self.real_clock()
-            for company_id, since in await self._subscriptions.companies():
+            for company_id, since in await self.subscriptions.companies():
                 with _going_on(failures):
                     await self._look_at(company_id, since, looks)
             self._looks, self._ahead = looks, ahead
         return not failures
 
-    async def delivered(self) -> None:
-        """Wait until the deliveries that were begun have ended."""
-        if self._deliveries:
-            await asyncio.wait(self._deliveries)
-
-    async def _look_at(self, company_id: str, since: int, looks: dict[str, _Scan]) -> None:
-        company = await self.store.company(company_id)
-        pending = [] if company is None else await self._pending(company, looks)
-        if company is not None and pending:
-            await self._begin(company, pending)
+    async def _look_at(self, company_id: str, since: int, looks: dict[str, _Part]) -> None:
+        company, now = await self.store.company(company_id), self.clock()
+        parts = [] if company is None else await self._waiting(company, now, looks)
+        if company is not None and parts:
+            await self._begin(company, now, parts)
             return
         until = int(self.real_clock()) - KEPT_SECONDS
-        if since <= until and not await self._subscriptions.of_company(company_id):
-            await self._subscriptions.drop_company(company_id, until)
+        if since <= until and not await self.subscriptions.of_company(company_id):
+            await self.subscriptions.drop_company(company_id, until)
 
-    async def _pending(self, company: Company, looks: dict[str, _Scan]) -> list[_Pending]:
+    async def _waiting(self, company: Company, now: float, looks: dict[str, _Part]) -> list[_Part]:
         """The subscriptions of a company with changes that nobody delivers now."""
-        now = self.clock()
-        waiting = await self._subscriptions.waiting(company.id, now, self.real_clock())
-        pending: list[_Pending] = []
-        if not waiting:
-            return pending
-        number = await self.store.position(company)
+        parts: list[_Part] = []
+        waiting = await self.subscriptions.waiting(company.id, now, self.real_clock())
+        number = await self.store.position(company) if waiting else 0
         for subscription, lane in waiting:
             if await self._is_dropped(subscription, now):
                 continue
-            look = await self._looked(company, subscription, lane, number)
-            looks[subscription.id] = look
-            if look.due_at is not None:
-                is_due = lane.was_attempted or look.due_at <= now
-                pending.append(_Pending(subscription, lane, look.due_at, is_due))
+            part = await self._looked(company, _Part(subscription, lane, number))
+            looks[subscription.id] = part
+            if part.due_at < inf:
+                parts.append(part)
             elif number - lane.cursor > MOST_PASSED:
-                passed = DeliveryCursor(lane.subscription, lane.lane, number)
-                await self._subscriptions.settle(company.id, [(lane, passed)])
-        return pending
+                await self.subscriptions.settle(company.id, [(lane, lane.free(number))])
+        return parts
 
-    async def _looked(
-        self, company: Company, subscription: Subscription, lane: DeliveryCursor, number: int
-    ) -> _Scan:
+    async def _looked(self, company: Company, part: _Part) -> _Part:
         """Look for the first change after the cursor, from where the last look has ended."""
-        since, last = lane.cursor, self._looks.get(subscription.id)
-        if last is not None and last.cursor == since:
-            if last.due_at is not None:
-                return last
-            since = last.until
-        entity_set = self.model.by_name[subscription.sets]
-        found = await self.store.changes_of(company, entity_set, since, number, 1)
-        if not found:
-            return _Scan(lane.cursor, number, None)
-        # the change was made after the last look, and the profile's clock is not moved back
-        return _Scan(lane.cursor, number, _due_at(found[0].at, self._ahead + self.hooks.delay))
+        since, last = part.lane.cursor, self._looks.get(part.subscription.id)
+        if last is not None and last.lane.cursor == since:
+            since, part.due_at = last.number, last.due_at
+        if part.due_at == inf:
+            entity_set = self.model.by_name[part.subscription.sets]
+            for each in await self.store.changes_of(company, entity_set, since, part.number, 1):
+                # it was made after the last look, and the profile's clock is not moved back
+                part.due_at = _due_at(each.at, self._ahead + self.hooks.delay)
+        return part
 
     async def _is_dropped(self, subscription: Subscription, now: float) -> bool:
         """Delete a subscription that has ended, or whose owner may not have it any more."""
         name, reason = ActName.SUBSCRIPTION_EXPIRE, ""
         if subscription.expires_at > now:
-            name, reason = ActName.SUBSCRIPTION_DROP, await self._lost_right(subscription)
+            known, sets = self.registry.known, self.model.by_name
+            if known is None or lost_right(subscription, known, sets):
+                # the client may have been added or changed a moment ago
+                known = await self.registry.refresh()
+            name, reason = ActName.SUBSCRIPTION_DROP, lost_right(subscription, known, sets)
             if not reason:
                 return False
-        await self._subscriptions.remove(subscription, _act(name, subscription, reason))
+        await self.subscriptions.change(subscription, None, _act(name, subscription, reason))
         return True
 
-    async def _lost_right(self, subscription: Subscription) -> str:
-        """Why a subscription has no notifications any more; blank if it still has."""
-        if subscription.sets not in self.model.by_name:
-            return "the entity set does not exist"
-        known = self.registry.known
-        if known is None or lost_right(subscription, known):
-            # the client may have been added or changed a moment ago
-            known = await self.registry.refresh()
-        return lost_right(subscription, known)
-
-    async def _begin(self, company: Company, pending: Sequence[_Pending]) -> None:
+    async def _begin(self, company: Company, now: float, parts: Sequence[_Part]) -> None:
         """Begin a delivery to each URL for which changes are due, with all that it waits for."""
-        by_url: dict[str, list[_Pending]] = {}
-        for each in pending:
+        by_url: dict[str, list[_Part]] = {}
+        for each in parts:
             by_url.setdefault(each.subscription.url, []).append(each)
         for url, group in by_url.items():
-            if len(self._deliveries) == MOST_DELIVERIES:
+            if len(self.deliveries) == MOST_DELIVERIES:
                 return
-            due = [each for each in group if each.is_due]
+            due = [each for each in group if each.lane.was_attempted or each.due_at <= now]
             owners = frozenset([each.subscription.owner for each in due])
             if not any(map(self._has_room, owners)):
                 continue
             since = min(each.due_at for each in due)
-            leased = await self._subscriptions.lease(
+            lanes, number = await self.subscriptions.lease(
                 company.id, [each.lane for each in group], self._holder, self.real_clock()
             )
-            subscriptions = {each.subscription.id: each.subscription for each in group}
-            attempt: list[_Attempt] = []
-            for lane in leased.lanes:
-                subscription = subscriptions[lane.subscription]
-                # one after the other, so that the same deliveries meet the same faults
-                attempt.append((subscription, lane, await self._fault(subscription, lane)))
-            if attempt:
-                delivery = self._deliver(company, url, attempt, leased.number, since)
-                task = asyncio.create_task(delivery)
-                self._deliveries[task] = owners
-                task.add_done_callback(self._deliveries.pop)
+            leased = [each for each in group if each.subscription.id in lanes]
+            for each in leased:
+                each.lane = lanes[each.subscription.id]
+                if self.faults is not None and not each.lane.was_attempted:
+                    to = each.subscription
+                    # one after the other, so that the same deliveries meet the same faults
+                    each.fault = await self.faults.of_delivery(
+                        to.id, to.owner, to.sets, to.resource, to.company_id
+                    )
+            if leased:
+                task = asyncio.create_task(self._deliver(company, url, leased, number, since))
+                self.deliveries[task] = owners
+                task.add_done_callback(self.deliveries.pop)
 
     def _has_room(self, owner: str) -> bool:
         """Whether a client may have another delivery now."""
-        return sum(owner in owners for owners in self._deliveries.values()) < MOST_OF_CLIENT
-
-    async def _fault(
-        self, subscription: Subscription, lane: DeliveryCursor
-    ) -> DeliveryFault | None:
-        """The fault that a delivery for a subscription meets."""
-        if self.faults is None or lane.was_attempted:
-            return None
-        return await self.faults.of_delivery(
-            subscription.id,
-            subscription.owner,
-            subscription.sets,
-            subscription.resource,
-            subscription.company_id,
-        )
+        return sum(owner in owners for owners in self.deliveries.values()) < MOST_OF_CLIENT
 
     async def _deliver(
-        self, company: Company, url: str, attempt: Sequence[_Attempt], until: int, since: float
+        self, company: Company, url: str, parts: Sequence[_Part], until: int, since: float
     ) -> None:
         """Attempt a delivery whose first change is due at `since`; its outcome counts for all."""
         # after a failure, the delivery is repeated after the lease
         with _going_on([]):
-            batches = [await self._packed(company, *each, until) for each in attempt]
-            posted = [each for each in batches if not each.is_held]
+            for each in parts:
+                await self._pack(company, each, until)
+            posted = [each for each in parts if not each.is_held]
             answer = await self._answer(url, posted)
             outcome, now = outcome_of(answer, self.hooks.retried), self.clock()
             if posted:
                 late = max(now - since, 0.0) if outcome is Outcome.DELIVERED else None
                 self.note(outcome.value, late)
             waits = self.hooks.retries
-            settled = [(each.lane, each.settled(outcome, now, waits)) for each in batches]
-            dropped = await self._subscriptions.settle(company.id, settled)
+            settled = [(each.lane, each.settled(outcome, now, waits)) for each in parts]
+            dropped = await self.subscriptions.settle(company.id, settled)
             acts = [
                 _act(ActName.SUBSCRIPTION_DROP, each.subscription, _reason(each, answer))
-                for each in batches
+                for each in parts
                 if each.subscription.id in dropped
             ]
             if acts:
                 await self.store.control.record(acts)
-            await self._end_faults(url, batches, outcome)
+            for each in parts:
+                if each.fault is not None and each.meets(each.fault, outcome):
+                    if each.fault.mode is DeliveryMode.DUPLICATE:
+                        await self._answer(url, [each])
+                    each.fault.note()
 
-    async def _end_faults(
-        self, url: str, batches: Sequence[_DeliveryBatch], outcome: Outcome
-    ) -> None:
-        """Note the faults that have changed a delivery, or do so by repeating it."""
-        for each in batches:
-            if each.fault is not None and each.meets(each.fault, outcome):
-                if each.fault.mode is DeliveryMode.DUPLICATE:
-                    await self._answer(url, [each])
-                each.fault.note()
-
-    async def _packed(
-        self,
-        company: Company,
-        subscription: Subscription,
-        lane: DeliveryCursor,
-        fault: DeliveryFault | None,
-        until: int,
-    ) -> _DeliveryBatch:
-        entity_set = self.model.by_name[subscription.sets]
-        mode = None if fault is None else fault.mode
+    async def _pack(self, company: Company, part: _Part, until: int) -> None:
+        """Fold the changes for a subscription, and write them."""
+        entity_set = self.model.by_name[part.subscription.sets]
+        mode = None if part.fault is None else part.fault.mode
         fold = Fold(0 if mode is DeliveryMode.COLLECTION else self.hooks.over)
-        number = await self._add_changes(fold, company, entity_set, lane.cursor, until)
+        part.number = await self._add_changes(fold, company, entity_set, part.lane.cursor, until)
         notifications = fold.notifications()
         if mode is DeliveryMode.REORDER:
             notifications.reverse()
-        objects = list(written(subscription, entity_set, notifications, self.instants))
-        return _DeliveryBatch(subscription, lane, number, objects, fault)
+        part.objects = list(written(part.subscription, entity_set, notifications, self.instants))
 
-    async def _answer(self, url: str, batches: Sequence[_DeliveryBatch]) -> PostAnswer | None:
+    async def _answer(self, url: str, parts: Sequence[_Part]) -> PostAnswer | None:
         """The receiver's answer to the notifications, None without one."""
-        if not batches:
+        if not parts:
             return None
-        content = body(each for batch in batches for each in batch.objects)
+        content = body(each for part in parts for each in part.objects)
         try:
             return await self.post(url, content, POST_SECONDS)
         except OutgoingError:
@@ -420,7 +355,7 @@ class Sender:
                 return until
             since = changes[-1].number
             if fold.is_collection:
-                last, deletions = await self._subscriptions.tally(
+                last, deletions = await self.subscriptions.tally(
                     company.id, entity_set, since, until
                 )
                 if last:
@@ -448,8 +383,8 @@ def _act(name: ActName, subscription: Subscription, reason: str) -> Act:
     return Act(SERVICE, name, subscription.id, f"{detail} reason={reason}" if reason else detail)
 
 
-def _reason(batch: _DeliveryBatch, answer: PostAnswer | None) -> str:
-    if batch.is_held:
+def _reason(part: _Part, answer: PostAnswer | None) -> str:
+    if part.is_held:
         return "a fault of the rehearsal"
     if answer is None:
         return "the receiver did not answer"

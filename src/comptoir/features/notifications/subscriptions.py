@@ -7,7 +7,7 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from comptoir.auth.audit import Act
 from comptoir.auth.records import ClientState, RegistrySnapshot
+from comptoir.auth.roles import Right
 from comptoir.auth.tokens import Scope, implied
 from comptoir.edm.model import EntitySet
 from comptoir.features.notifications.tables import (
@@ -24,7 +25,9 @@ from comptoir.features.notifications.tables import (
     SUBSCRIPTIONS,
     is_row,
     rows_of,
-    subscription_statements,
+    tally,
+    undelivered_times,
+    waiting_lanes,
 )
 from comptoir.sql.prepared import Query, Steps
 from comptoir.store.store import Store
@@ -82,11 +85,6 @@ class DeliveryCursor(msgspec.Struct, frozen=True):
     holder: str = ""
     leased_until: int = 0
 
-    def leased(self, holder: str, real_now: float) -> "DeliveryCursor":
-        """This lane, whose last lease has ended, leased to a process."""
-        until = math.ceil(real_now) + LEASE_SECONDS
-        return msgspec.structs.replace(self, holder=holder, leased_until=until)
-
     def free(self, cursor: int, tries: int = 0, due_at: float = 0) -> "DeliveryCursor":
         """This leased lane after an attempt, the next one of which may begin at a time."""
         return DeliveryCursor(self.subscription, self.lane, cursor, tries, math.ceil(due_at))
@@ -95,13 +93,6 @@ class DeliveryCursor(msgspec.Struct, frozen=True):
     def was_attempted(self) -> bool:
         """Whether an earlier attempt to deliver the changes after the cursor has ended."""
         return self.due_at > 0
-
-
-class Leased(msgspec.Struct, frozen=True):
-    """The lanes that a process has leased, and the number of the company's last change then."""
-
-    lanes: Sequence[DeliveryCursor]
-    number: int
 
 
 def new_id(company_id: str) -> str:
@@ -123,7 +114,7 @@ class Subscriptions:
         self._store = store
         self._control = store.control
         self._query = store.statements.query
-        self._statements = subscription_statements(store.statements)
+        self._statements = store.statements
 
     async def companies(self) -> list[tuple[str, int]]:
         """The companies that may have subscriptions, and since when in epoch seconds."""
@@ -200,28 +191,21 @@ class Subscriptions:
         await self._store.transact(company_id, work)
         await self._control.record([act])
 
-    async def renew(self, former: Subscription, renewed: Subscription, act: Act) -> bool:
-        """Store a changed subscription; False if it was changed or deleted meanwhile."""
-        stored = sa.update(SUBSCRIPTIONS).where(
-            *is_row(SUBSCRIPTIONS, former.company_id, former.id)
-        )
+    async def change(self, former: Subscription, changed: Subscription | None, act: Act) -> bool:
+        """Store a changed subscription, or delete it if that is None.
 
-        def change() -> Steps[None]:
-            yield self._query(stored.values(msgspec.structs.asdict(renewed)))
+        False if it was changed or deleted meanwhile.
+        """
 
-        return await self._changed(former, change, act)
-
-    async def remove(self, subscription: Subscription, act: Act) -> bool:
-        """Delete a subscription; False if it was changed or deleted meanwhile."""
-        return await self._changed(subscription, lambda: self._drop(subscription.id), act)
-
-    async def _changed(
-        self, former: Subscription, change: Callable[[], Steps[None]], act: Act
-    ) -> bool:
         def work(_: UnitOfWork) -> Steps[bool]:
             if (yield from self._stored(former.id)) != former:
                 return False
-            yield from change()
+            if changed is None:
+                yield from self._drop(former.id)
+            else:
+                is_former = is_row(SUBSCRIPTIONS, former.company_id, former.id)
+                stored = sa.update(SUBSCRIPTIONS).where(*is_former)
+                yield self._query(stored.values(msgspec.structs.asdict(changed)))
             return True
 
         is_done = await self._store.transact(former.company_id, work)
@@ -236,7 +220,7 @@ class Subscriptions:
 
         `now` is the time of the profile, `real_now` that of the processes, which lease lanes.
         """
-        query = self._statements.waiting.query(company_id, int(now), int(real_now))
+        query = waiting_lanes(self._statements).query(company_id, int(now), int(real_now))
         width = len(Subscription.__struct_fields__)
         return [
             (Subscription(*row[:width]), DeliveryCursor(*row[width:]))  # type: ignore[arg-type]
@@ -245,24 +229,26 @@ class Subscriptions:
 
     async def undelivered(self, company_id: str) -> list[str]:
         """When the first change was made that each subscription of a company was not sent yet."""
-        return [
-            str(at)
-            for (at,) in await self._store.rows(self._statements.undelivered.query(company_id))
-        ]
+        query = undelivered_times(self._statements).query(company_id)
+        return [str(at) for (at,) in await self._store.rows(query)]
 
     async def lease(
         self, company_id: str, lanes: Sequence[DeliveryCursor], holder: str, real_now: float
-    ) -> Leased:
-        """Lease those lanes that no other process has changed or leased since they were read."""
+    ) -> tuple[Mapping[str, DeliveryCursor], int]:
+        """Lease those lanes that no other process has changed or leased since they were read.
 
-        def work(unit: UnitOfWork) -> Steps[Leased]:
-            leased: list[DeliveryCursor] = []
+        Returns them by subscription, and the number of the company's last change then.
+        """
+
+        def work(unit: UnitOfWork) -> Steps[tuple[Mapping[str, DeliveryCursor], int]]:
+            leased: dict[str, DeliveryCursor] = {}
+            until = math.ceil(real_now) + LEASE_SECONDS
             for lane in lanes:
                 if (yield from self._is_stored(company_id, lane)):
-                    taken = lane.leased(holder, real_now)
+                    taken = msgspec.structs.replace(lane, holder=holder, leased_until=until)
+                    leased[lane.subscription] = taken
                     yield self._set_lane(company_id, taken)
-                    leased.append(taken)
-            return Leased(leased, unit.ledger.number)
+            return leased, unit.ledger.number
 
         return await self._store.transact(company_id, work)
 
@@ -295,7 +281,7 @@ class Subscriptions:
 
         Both are numbers of changes; the time is blank without any.
         """
-        query = self._statements.tally.query(company_id, entity_set.name, since, until)
+        query = tally(self._statements).query(company_id, entity_set.name, since, until)
         ((last, deletions),) = await self._store.rows(query)
         return str(last), int(deletions)
 
@@ -323,14 +309,17 @@ class Subscriptions:
         return self._query(sa.update(LANES).where(*is_lane).values(msgspec.structs.asdict(lane)))
 
 
-def lost_right(subscription: Subscription, known: RegistrySnapshot) -> str:
-    """Why the owner may not have the notifications by what is known; blank if it may.
+def lost_right(subscription: Subscription, known: RegistrySnapshot, sets: Container[str]) -> str:
+    """Why a subscription has no notifications any more, by what is known; blank if it still has.
 
-    Only a client can be judged; the subscription of another token lasts until its end.
+    `sets` are the entity sets that exist. Of owners, only a client can be judged; the subscription
+    of another token lasts until its end.
     """
+    if subscription.sets not in sets:
+        return "the entity set does not exist"
     if not subscription.owner.startswith(_CLIENT):
         return ""
-    client = next((c for c in known.clients.values() if c.party == subscription.owner), None)
+    client = known.by_name.get(subscription.owner.removeprefix(_CLIENT))
     if client is None or client.state is not ClientState.ACTIVE:
         return "the client was disabled or removed"
     if client.companies is not None and subscription.company_id not in client.companies:
@@ -338,6 +327,6 @@ def lost_right(subscription: Subscription, known: RegistrySnapshot) -> str:
     if not implied(client.scopes) >= NEEDED:
         return "the client no longer has the scopes"
     rights = known.roles.rights_of(client.roles)
-    if rights is not None and subscription.sets not in rights.readable:
+    if rights is not None and subscription.sets not in rights[Right.READ]:
         return "the client may no longer read the entity set"
     return ""

@@ -1,10 +1,10 @@
 """The tables of subscriptions and of the progress of their deliveries, and their statements.
 
 The lock of the company's row guards each change: a unit of work reads a row, decides, and writes
-it. Docstrings of prepared statements end with the values to bind, in order.
+it. Prepared statements are compiled once for all stores of a process. Their docstrings end with the
+values to bind, in order. A row has the columns of its table in order, without the company.
 """
 
-from dataclasses import dataclass
 from functools import cache
 
 import sqlalchemy as sa
@@ -44,38 +44,23 @@ SUBSCRIBED = service_table(
 """
 
 
-_DELETE = constant_text("delete")
-"""The verb of the change log."""
-
-
-@dataclass(frozen=True)
-class SubscriptionStatements:
-    """The frequent statements. A row has the columns of its table in order, without the company."""
-
-    waiting: Prepared
-    """The rows of subscriptions and of their lanes that nobody delivers now, and that have ended,
-    or have changes after the cursor and may try, in the order of their creation: company, time of
-    the profile, time of the processes."""
-
-    undelivered: Prepared
-    """The time of the first change after the cursor of each lane that has such changes: company."""
-
-    tally: Prepared
-    """The time of the last of a set's changes, blank without any, and the number of deletions:
-    company, entity set, number before the first, number of the last."""
+_OF_LANE = sa.and_(of_company(LANES), LANES.c.subscription == SUBSCRIPTIONS.c.id)
 
 
 @cache
-def subscription_statements(statements: Statements) -> SubscriptionStatements:
-    """The statements in the dialect of a store, compiled once for all stores of a process."""
-    companies, changes = statements.tables.companies, statements.tables.changes
-    of_lane = sa.and_(of_company(LANES), LANES.c.subscription == SUBSCRIPTIONS.c.id)
+def waiting_lanes(statements: Statements) -> Prepared:
+    """The rows of subscriptions and of their lanes that nobody delivers now, as they were created.
+
+    They have ended, or have changes after the cursor and may try. Bind company, time of the
+    profile, time of the processes.
+    """
+    companies = statements.tables.companies
     may_try = sa.and_(LANES.c.cursor < companies.c.change_number, LANES.c.due_at <= named("now"))
     waiting = (
         sa.select(*_others(SUBSCRIPTIONS), *_others(LANES))
         .select_from(companies)
         .join(SUBSCRIPTIONS, of_company(SUBSCRIPTIONS))
-        .join(LANES, of_lane)
+        .join(LANES, _OF_LANE)
         .where(
             of_company(companies),
             LANES.c.leased_until <= named("real_now"),
@@ -83,6 +68,13 @@ def subscription_statements(statements: Statements) -> SubscriptionStatements:
         )
         .order_by(SUBSCRIPTIONS.c.created_at, SUBSCRIPTIONS.c.id)
     )
+    return prepare(waiting, statements.compiler, (COMPANY, "now", "real_now"))
+
+
+@cache
+def undelivered_times(statements: Statements) -> Prepared:
+    """The time of the first change after the cursor of each lane that has such changes: company."""
+    changes = statements.tables.changes
     is_undelivered = sa.and_(
         of_company(changes),
         changes.c.number > LANES.c.cursor,
@@ -91,13 +83,23 @@ def subscription_statements(statements: Statements) -> SubscriptionStatements:
     undelivered = (
         sa.select(sa.func.min(changes.c["at"]))
         .select_from(SUBSCRIPTIONS)
-        .join(LANES, of_lane)
+        .join(LANES, _OF_LANE)
         .join(changes, is_undelivered)
         .where(of_company(SUBSCRIPTIONS))
         .group_by(LANES.c.subscription)
     )
-    deletion = sa.case((changes.c.verb == _DELETE, constant(1)), else_=constant(0))
-    tally = sa.select(
+    return prepare(undelivered, statements.compiler, (COMPANY,))
+
+
+@cache
+def tally(statements: Statements) -> Prepared:
+    """The time of the last of a set's changes, blank without any, and the number of deletions.
+
+    Bind company, entity set, number before the first, number of the last.
+    """
+    changes = statements.tables.changes
+    deletion = sa.case((changes.c.verb == constant_text("delete"), constant(1)), else_=constant(0))
+    found = sa.select(
         # the time never falls as numbers rise
         sa.func.coalesce(sa.func.max(changes.c["at"]), constant_text("")),
         sa.func.coalesce(sa.func.sum(deletion), constant(0)),
@@ -107,12 +109,7 @@ def subscription_statements(statements: Statements) -> SubscriptionStatements:
         changes.c.number > named("since"),
         changes.c.number <= named("until"),
     )
-    dialect = statements.compiler
-    return SubscriptionStatements(
-        prepare(waiting, dialect, (COMPANY, "now", "real_now")),
-        prepare(undelivered, dialect, (COMPANY,)),
-        prepare(tally, dialect, (COMPANY, "entity_set", "since", "until")),
-    )
+    return prepare(found, statements.compiler, (COMPANY, "entity_set", "since", "until"))
 
 
 def rows_of(table: sa.Table, *key: Stored) -> sa.Select[*tuple[str | int, ...]]:
