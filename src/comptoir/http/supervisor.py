@@ -148,8 +148,9 @@ class _Worker:
         listeners: Sequence[socket.socket],
         others: Iterable["_Worker"],
     ) -> None:
-        self._end, theirs = socket.socketpair()
-        ends = [self._end, *(each._end for each in others)]
+        ours, theirs = socket.socketpair()
+        self.channel = Channel(ours)
+        ends = [ours, *(each.channel.end for each in others)]
         self._process = WORKER_PROCESS(
             target=_work, args=(build, settings, listeners, theirs, ends)
         )
@@ -157,14 +158,13 @@ class _Worker:
         """The looks since its last report; None before the first."""
         self.counted: Counted = {}
         """The counts that it has reported."""
-        self._channel: Channel | None = None
         try:
             # a copy must not pass a signal on to this process
             signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
             with theirs:
                 self._process.start()
         except OSError:
-            self._end.close()
+            ours.close()
             raise
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
@@ -177,13 +177,12 @@ class _Worker:
         loop = asyncio.get_running_loop()
         ended = asyncio.Event()
         loop.add_reader(self._process.sentinel, ended.set)
-        self._channel = await Channel.open(self._end)
-        self.tell(total)
-        async for frame in self._channel.frames():
+        await self.channel.open()
+        self.channel.send(total)
+        async for frame in self.channel.frames():
             self.silent, self.counted = 0, decode(frame)
         await ended.wait()
         loop.remove_reader(self._process.sentinel)
-        self._channel.close()
         self._process.join()
         return self._process.exitcode or 0
 
@@ -196,11 +195,6 @@ class _Worker:
     def hangs(self) -> bool:
         """Whether its event loop does not run any more."""
         return self.silent is not None and self.silent > MOST_SILENT
-
-    def tell(self, total: bytes) -> None:
-        """Send the total of all workers."""
-        if self._channel is not None:
-            self._channel.send(total)
 
 
 class Supervisor:
@@ -297,7 +291,7 @@ class Supervisor:
                     worker.signal(signal.SIGKILL)
             self._total = encode(total)
             for worker in serving:
-                worker.tell(self._total)
+                worker.channel.send(self._total)
 
 
 def _cause(worker: _Worker, status: int) -> str:
