@@ -10,7 +10,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import EntitySet
 from comptoir.errors import refusal_rows as rows
 from comptoir.metadata.annotations import Capabilities
-from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadata_document
+from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, metadata_document
 from comptoir.plan.apply import methods_of
 from comptoir.plan.expressions.calls import SUPPORTED
 from comptoir.plan.target import COMPANIES, may_read
@@ -24,22 +24,15 @@ _NONE = "none"
 
 def capabilities(settings: Settings) -> Capabilities:
     """The capabilities of the service with these settings."""
-    behaviour = settings.behaviour
-    queries = behaviour.queries
     return Capabilities(
+        behaviour=settings.behaviour,
         filter_functions=tuple(sorted(SUPPORTED)),
         transformations=TRANSFORMATIONS,
         methods_of=methods_of,
-        unsupported=queries.unsupported,
-        tracks_changes=queries.tracks_changes,
         expand_levels=settings.expand_depth,
         read_scope=Scope.RECORDS_READ.value,
         write_scope=Scope.RECORDS_WRITE.value,
         token_url=token_url(own_origins(settings)[0], settings.tenants[0]),
-        sets_at_root=behaviour.routes.sets_at_root,
-        refuses_computed=behaviour.writes.computed != "ignored",
-        inserts_related=behaviour.writes.related,
-        edit_terms=behaviour.forms.edit_terms,
     )
 
 
@@ -49,7 +42,9 @@ class Descriptions:
     def __init__(self, runtime: Runtime) -> None:
         self._model = runtime.model
         self._capabilities = capabilities(runtime.settings)
-        contained = self._model.per_company if self._capabilities.sets_at_root else ()
+        contained = (
+            self._model.per_company if runtime.settings.behaviour.routes.sets_at_root else ()
+        )
         self._at_root = (self._model.companies, *contained)
 
     async def service(self, context: Context) -> Response:
@@ -71,7 +66,8 @@ class Descriptions:
         headers, option = context.request.headers, context.options.format
         reads_401 = speaks_401(headers)
         found = _supported(preferred_media_type(headers, MEDIA_TYPES, option), option, reads_401)
-        version = csdl_version(found, speaks_401=bool(reads_401))
+        # some clients refuse XML of another version than 4.0; JSON exists since 4.01
+        version = "4.01" if found == JSON or reads_401 else "4.0"
         body = metadata_document(
             self._model,
             self._capabilities,
