@@ -112,7 +112,7 @@ def served_model(settings: Settings, declared: Model) -> Model:
 
 
 def application(
-    settings: Settings, declared: Model = MODEL, *, link: SupervisorLink | None = None
+    settings: Settings, declared: Model = MODEL, link: SupervisorLink | None = None
 ) -> Application:
     """The ASGI application; raises `OperatorError` for unusable keys or settings.
 
@@ -173,14 +173,14 @@ async def _opened(
     renamed = overlaid(declared, values, forms.renamed()) if behaviour.queries.renamed else None
     metrics = Metrics(link)
     journal = Journal(RequestLog(settings.log_level, Redactor.of(model)), metrics)
-    store = open_store(settings, model, metrics.count_replica_read)
+    store = open_store(settings, model, partial(metrics.increase, "replica_reads"))
     watermarks = WatermarkSaver(store.watermarks, WatermarkFile(Path(settings.keys)))
     watch = ControlWatch(store.control)
     metrics.watch(store, watch)
     limits = _limits(settings, clocks)
     fetch, post_form = _outgoing(settings)
     issuers = OutsideIssuers(
-        fetch, settings.issuer_stale_seconds, note_fetch=metrics.count_issuer_fetch
+        fetch, settings.issuer_stale_seconds, note_fetch=partial(metrics.increase, "issuer_fetches")
     )
     failures = Failures()
     write_failures = partial(failures.write, store.control.record)

@@ -7,11 +7,10 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from multiprocessing.context import ForkProcess, SpawnProcess
-from typing import Protocol
 
 from starlette.types import ASGIApp
 from typing_extensions import override
@@ -54,16 +53,11 @@ def bind(host: str, port: int, prefix: str = "") -> socket.socket:
     return listener
 
 
-def bind_all(settings: Settings) -> Sequence[socket.socket]:
-    """Listen on the address of the API, and on that of the operator; raises like `bind`."""
-    listeners = [bind(settings.host, settings.port)]
+def bind_all(settings: Settings) -> Iterator[socket.socket]:
+    """Listen on the address of the API, then on that of the operator; raises like `bind`."""
+    yield bind(settings.host, settings.port)
     if settings.admin_port:
-        try:
-            listeners.append(bind(settings.admin_host, settings.admin_port, "admin_"))
-        except OperatorError:
-            listeners[0].close()
-            raise
-    return listeners
+        yield bind(settings.admin_host, settings.admin_port, "admin_")
 
 
 def run(app: ASGIApp, settings: Settings, listeners: Sequence[socket.socket]) -> None:
@@ -73,12 +67,8 @@ def run(app: ASGIApp, settings: Settings, listeners: Sequence[socket.socket]) ->
         Server(ServerConfig(app, settings)).run(list(listeners))
 
 
-class Build(Protocol):
-    """Makes the application of a worker: a function of a module, which the worker imports."""
-
-    def __call__(self, settings: Settings, *, link: SupervisorLink) -> ASGIApp:
-        """Make it; raises `OperatorError` if that is not possible."""
-
+Build = Callable[[SupervisorLink], ASGIApp]
+"""Makes the application of a worker, which imports it; raises `OperatorError` if it cannot."""
 
 TICK_SECONDS = 1.0
 """Seconds between two looks at all workers."""
@@ -131,7 +121,7 @@ def _work(
     set_up_logging(settings.log_level)
     link = SupervisorLink(end)
     try:
-        app = build(settings, link=link)
+        app = build(link)
     except OperatorError as error:
         sys.exit(f"comptoir: {error}")
     with suppress(KeyboardInterrupt):
@@ -198,7 +188,10 @@ class _Worker:
 
 
 class Supervisor:
-    """Keeps as many workers as the settings say, until a signal asks to stop."""
+    """Keeps as many workers as the settings say, until a signal asks to stop.
+
+    They then finish their requests.
+    """
 
     def __init__(
         self, build: Build, settings: Settings, listeners: Sequence[socket.socket]
@@ -300,11 +293,3 @@ def _cause(worker: _Worker, status: int) -> str:
     if status < 0:
         return f"a worker has ended by {signal.Signals(-status).name}"
     return f"a worker has ended with status {status}"
-
-
-def supervise(build: Build, settings: Settings, listeners: Sequence[socket.socket]) -> None:
-    """Serve by several workers until a signal asks to stop, and let them finish their requests.
-
-    Raises `OperatorError` if workers fail again and again.
-    """
-    asyncio.run(Supervisor(build, settings, listeners).run())
