@@ -137,23 +137,15 @@ class OAuthError(msgspec.Struct, frozen=True):
     meaning: str
 
 
-class ErrorDetail(msgspec.Struct, frozen=True):
-    """One of several errors of a request."""
-
-    code: str
-    message: str
-    target: str
-
-
 class Refusal(Exception):  # noqa: N818 - a response, not an error of the program
     """A request that gets an error of the table as its response; its row makes it.
 
     `problem` and `remedy` make the message (`messages.message`). `target` names the place: a
     property, a query option or a header; with `column`, counted from 1, it is the option that has
     the error there. `headers` are added to the response. `group` and `facts` choose and fill the
-    response that a profile has instead. `denial` is the refusal of a client's secret that this one
-    passes on, and `change` the number of the change that made the version of the record that did
-    not meet a precondition.
+    response that a profile has instead. `others` are further errors of the request. `denial` is
+    the refusal of a client's secret that this one passes on, and `change` the number of the change
+    that made the version of the record that did not meet a precondition.
     """
 
     def __init__(
@@ -178,7 +170,7 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
             self.check = row.check or Check.PRECONDITION
         templates = row.headers.items()
         self.headers = {name: filled(text, facts) for name, text in templates} | dict(headers or {})
-        self.details: tuple[ErrorDetail, ...] = ()
+        self.others: Sequence[Refusal] = ()
         self.denial: OAuthRefusal | None = None
         self.change: int | None = None
         self.at(target, column)
