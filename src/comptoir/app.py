@@ -179,9 +179,8 @@ async def _opened(
     metrics.watch(store, watch)
     limits = _limits(settings, clocks)
     fetch, post_form = _outgoing(settings)
-    issuers = OutsideIssuers(
-        fetch, settings.issuer_stale_seconds, note_fetch=partial(metrics.increase, "issuer_fetches")
-    )
+    note_fetch = partial(metrics.increase, "issuer_fetches")
+    issuers = OutsideIssuers(fetch, settings.issuer_stale_seconds, note_fetch=note_fetch)
     failures = Failures()
     write_failures = partial(failures.write, store.control.record)
     check = ClientCheck(watch, settings, failures)
@@ -238,6 +237,8 @@ async def _opened(
         await opened.enter_async_context(running(jobs))
         pages_app = pages(kernel, journal, errors, oauth, operator)
         basic = BasicAuthenticator(check, limits)
+        if link is not None:
+            await link.open()
         yield Api(kernel, pages_app, authenticator, basic, journal, errors)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import TypeVar
@@ -20,7 +20,7 @@ from comptoir.request.batch.tree import Batch, Group, Part, referenced_tag
 from comptoir.request.headers import ACCESS, Headers, access, check_isolation, check_versions
 from comptoir.response.batch import GroupReply, Replies, Reply
 from comptoir.response.errors import ErrorWriter
-from comptoir.response.response import Response
+from comptoir.response.response import Response, whole_body
 from comptoir.service import GroupRefusedError, Request
 
 SLICE_SECONDS = 0.002
@@ -40,14 +40,13 @@ T = TypeVar("T")
 
 
 class BatchMode(msgspec.Struct, frozen=True):
-    """The way after an error, and whether independent writes may run at the same time.
+    """The way after an error. `answers_rest`: the requests after it have responses, too.
 
-    `answers_rest`: the requests after the error have responses too.
+    If a batch goes on and answers them, its independent writes may run at the same time.
     """
 
     stops_at_errors: bool
     answers_rest: bool
-    in_order: bool
 
 
 class PartOutcome(msgspec.Struct, frozen=True):
@@ -214,19 +213,9 @@ class Run:
     async def _read(self, request: Request, limit: int) -> Response:
         """The whole response to a read; raises `Refusal` (413) if it is longer than the limit."""
         response = await self._answer(request, self._exchange)
-        if isinstance(response.body, bytes):
-            pieces, size = [response.body], len(response.body)
-        else:
-            pieces, size = [], 0
-            async with aclosing(response.body) as body:
-                async for piece in body:
-                    pieces.append(piece)
-                    size += len(piece)
-                    if size > limit:
-                        break
-        if size > limit:
+        response.body = await whole_body(response, limit)
+        if len(response.body) > limit:
             raise rows.LARGE_SNAPSHOT(limit=self._kernel.settings.batch_bytes)
-        response.body = b"".join(pieces)
         return response
 
     def _concurrent(self, batch: Batch, position: int) -> Sequence[Part | Group]:
@@ -234,7 +223,8 @@ class Run:
         end = position
         for item in batch.items[position : position + MAX_CONCURRENT_WRITES]:
             if (
-                self._mode.in_order
+                self._mode.stops_at_errors
+                or not self._mode.answers_rest
                 or isinstance(item, Group)
                 or item.method == "GET"
                 or not _is_independent(item)

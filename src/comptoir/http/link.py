@@ -73,10 +73,8 @@ class Channel:
 
 
 class SupervisorLink(Channel):
-    """A worker's end; this process stops when the supervisor has ended."""
+    """A worker's end, open while it serves; this process stops when the supervisor has ended."""
 
-    serves = False
-    """Whether the worker serves, and reports."""
     count: Callable[[], Counted] = dict
     """Returns what this process has counted since its start."""
     total = b""
@@ -87,6 +85,7 @@ class SupervisorLink(Channel):
     async def open(self) -> None:
         await super().open()
         self._following = asyncio.create_task(self._follow())
+        self.report()
 
     async def _follow(self) -> None:
         async for frame in self.frames():
@@ -95,5 +94,4 @@ class SupervisorLink(Channel):
 
     def report(self) -> None:
         """Tell the supervisor what this process has counted."""
-        if self.serves:
-            self.send(encode(self.count()))
+        self.send(encode(self.count()))

@@ -45,8 +45,7 @@ class DeclaredMetric(NamedTuple):
     @property
     def full_name(self) -> str:
         """The name by which Prometheus has it."""
-        is_counter = self.mode == "sum" and not self.bounds
-        return f"{_PREFIX}{self.name}{'_total' if is_counter else ''}"
+        return f"{_PREFIX}{self.name}{'_total' if self.kind == 'counter' else ''}"
 
     @property
     def kind(self) -> str:

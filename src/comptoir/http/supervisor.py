@@ -13,7 +13,6 @@ from functools import partial
 from multiprocessing.context import ForkProcess, SpawnProcess
 
 from starlette.types import ASGIApp
-from typing_extensions import override
 from uvicorn import Server
 from uvicorn.config import STARTUP_FAILURE
 
@@ -88,21 +87,6 @@ _WINDOW = 60
 _log = logging.getLogger(__name__)
 
 
-class _WorkerServer(Server):
-    """Serves in a worker, and reports to the supervisor from then on."""
-
-    def __init__(self, config: ServerConfig, link: SupervisorLink) -> None:
-        super().__init__(config)
-        self._link = link
-
-    @override
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await self._link.open()
-        await super().startup(sockets)
-        self._link.serves = True
-        self._link.report()
-
-
 def _work(
     build: Build,
     settings: Settings,
@@ -124,8 +108,7 @@ def _work(
         app = build(link)
     except OperatorError as error:
         sys.exit(f"comptoir: {error}")
-    with suppress(KeyboardInterrupt):
-        _WorkerServer(ServerConfig(app, settings), link).run(list(listeners))
+    run(app, settings, listeners)
 
 
 class _Worker:
