@@ -289,7 +289,7 @@ class Api:
             principal.account.enter()
             if self._queue is not None:
                 receive = await self._queue.enter(receive)
-                exchange.leave_queue = self._queue.leave
+                exchange.leave_queue = self._queue.release
         exchange.coding = response_coding(headers)
         has_protocol_headers = not PROTOCOL_HEADERS.isdisjoint(headers)
         if has_protocol_headers:

@@ -174,10 +174,6 @@ class Exchange(msgspec.Struct, eq=False):
         """The query of the URL, percent-encoded."""
         return self.query_string.decode("latin-1")
 
-    def hide_query(self) -> None:
-        """Keep the query, which contains a credential, out of the log."""
-        self.query_string = b""
-
     def note_refusal(self, refusal: Refusal) -> None:
         """Count an error that the exchange, or a request of its batch, gets."""
         wait = refusal.headers.get("Retry-After", "")
@@ -272,22 +268,22 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
             return bytes(body)
 
 
-class RequestQueue:
+class RequestQueue(FairSemaphore):
     """Admits `at_once` requests of each client, in their order; for use in one event loop only."""
 
     def __init__(self, at_once: int, seconds: float) -> None:
-        self._slots = FairSemaphore(sys.maxsize, at_once)
+        super().__init__(sys.maxsize, at_once)
         self._seconds = seconds
 
     async def enter(self, receive: Receive) -> Receive:
-        """Wait for a slot, which `leave` ends; returns what receives the body.
+        """Wait for a slot, which `release` ends; returns what receives the body.
 
         Meanwhile, only one piece of a body is read, so that waiting requests need little memory,
         and until that is complete, a disconnect is not noticed. Raises `Refusal` (503) after the
         longest wait, and `ClientDisconnectedError`.
         """
-        if self._slots.is_free:
-            await self._slots.acquire()
+        if self.is_free:
+            await self.acquire()
             return receive
         begun: list[Message] = []
 
@@ -300,7 +296,7 @@ class RequestQueue:
         async def receive_all() -> Message:
             return begun.pop() if begun else await receive()
 
-        admitted = asyncio.ensure_future(self._slots.acquire())
+        admitted = asyncio.ensure_future(self.acquire())
         leaving = asyncio.ensure_future(disconnected())
         is_admitted = False
         try:
@@ -312,13 +308,9 @@ class RequestQueue:
             has_left = not leaving.cancel()
             if not is_admitted and not admitted.cancel():
                 # it has come at the moment of a cancellation, and is for the next request
-                self.leave(admitted.result())
+                self.release(admitted.result())
         if is_admitted:
             return receive_all
         if has_left:
             raise ClientDisconnectedError
         raise rows.QUEUED_TOO_LONG(seconds=self._seconds)
-
-    def leave(self, client: str) -> None:
-        """Release a slot of a client."""
-        self._slots.release(client)
