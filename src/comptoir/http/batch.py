@@ -101,7 +101,7 @@ class Batches:
         goes_on = request_type == JSON and not self._rules.json_stops
         wish = wishes.continue_on_error
         stops = not (goes_on if wish is None else wish)
-        mode = BatchMode(stops, answers_rest=goes_on)
+        mode = BatchMode(stops, goes_on, self._rules.snapshot)
         run = Run(self._kernel, self._answer, self._errors, request, exchange, mode)
         headers: list[Header] = [ODATA_VERSION]
         applied = wishes.applied(continue_on_error=True)

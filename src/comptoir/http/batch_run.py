@@ -42,11 +42,13 @@ T = TypeVar("T")
 class BatchMode(msgspec.Struct, frozen=True):
     """The way after an error. `answers_rest`: the requests after it have responses, too.
 
-    If a batch goes on and answers them, its independent writes may run at the same time.
+    If a batch goes on and answers them, its independent writes may run at the same time. The
+    requests of one that `takes_isolation` may ask for a snapshot.
     """
 
     stops_at_errors: bool
     answers_rest: bool
+    takes_isolation: bool
 
 
 class PartOutcome(msgspec.Struct, frozen=True):
@@ -343,7 +345,7 @@ class Run:
         check_url(settings, len(settings.base_path) + len(path), query)
         headers = self._headers(part)
         check_versions(headers)
-        if not settings.behaviour.batches.snapshot:
+        if not self._mode.takes_isolation:
             check_isolation(headers)
         root, principal = self._outer.root, self._outer.principal
         place = RequestTarget(root, path, query, headers)
