@@ -188,7 +188,7 @@ class RelatedExpander(msgspec.Struct):
         for row in rows:
             extra: list[Extra] = []
             if nested.counted or nested.result == "count":
-                extra.append(records.count(counts.get(row[own], 0)))
+                extra.append(records.form.int64(counts.get(row[own], 0)))
             if nested.result != "count":
                 found = related.get(row[own], _NOTHING)
                 if nested.collection:
@@ -294,7 +294,7 @@ class CompanyExpander(msgspec.Struct):
                 page = expansion.page.plan
                 plan = CountPlan(page.pipeline, Bounds(company), page.values)
                 count = await context.reads.count(plan)
-                fields.append(self.records.count(count))
+                fields.append(self.records.form.int64(count))
             if nested.result != "count":
                 link, records = await self._list(context, expansion, nested, max(room // left, 1))
                 room -= len(records)
