@@ -110,7 +110,7 @@ def served_model(settings: Settings, declared: Model) -> Model:
 
 
 def application(
-    settings: Settings, declared: Model = MODEL, *, link: SupervisorLink | None = None
+    settings: Settings, declared: Model = MODEL, link: SupervisorLink | None = None
 ) -> Application:
     """The ASGI application; raises `OperatorError` for unusable keys or settings.
 
@@ -172,13 +172,13 @@ async def _opened(
     renamed = overlaid(declared, values, forms.renamed()) if behaviour.queries.renamed else None
     metrics = Metrics(link)
     journal = Journal(RequestLog(settings.log_level, Redactor.of(model)), metrics)
-    store = open_store(settings, model, metrics.count_replica_read)
+    store = open_store(settings, model, partial(metrics.increase, "replica_reads"))
     watermarks = WatermarkSaver(store.watermarks, WatermarkFile(Path(settings.keys)))
     watch = ControlWatch(store.control)
     metrics.watch(store, watch)
     limits = _limits(settings, clocks)
     fetch, post_form = _outgoing(settings)
-    stale, note = settings.issuer_stale_seconds, metrics.count_issuer_fetch
+    stale, note = settings.issuer_stale_seconds, partial(metrics.increase, "issuer_fetches")
     issuers = OutsideIssuers(
         lambda url: IssuerKeys(url, fetch, stale, authenticator.forget, note_fetch=note)
     )
@@ -234,6 +234,8 @@ async def _opened(
         await opened.enter_async_context(running(jobs))
         pages_app = pages(kernel, journal, errors, oauth, operator)
         basic = BasicAuthenticator(check, limits)
+        if link is not None:
+            await link.open()
         yield Api(kernel, pages_app, authenticator, basic, journal, errors)
 
 

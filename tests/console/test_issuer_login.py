@@ -639,7 +639,7 @@ def test_failed_logins_are_audited(fresh_database: FreshDatabase, folder: Path) 
         "'https://10.1.2.3/token' cannot be reached: 10.1.2.3 is not a global address",
         f"'{issuer.url}{TOKEN}' responded with status 302",
         f"'{issuer.url}{TOKEN}' responded without an ID token",
-        "The ID token is not for this service alone (aud)",
+        "The ID token is not for this login (aud)",
         "The answer belongs to another login (state)",
         "roles are in the claim 'roles', and its values have no role",
         "roles are in the claim 'roles', and the ID token does not have it",

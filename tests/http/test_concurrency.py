@@ -39,7 +39,7 @@ def test_a_turn_that_does_not_come_is_503() -> None:
         with pytest.raises(Refusal, match="did not end within") as refused:
             await queue.enter(receiving([sent()]))
         assert refused.value.error.status == 503
-        queue.leave("")
+        queue.release("")
         await queue.enter(receiving([]))
 
     asyncio.run(entered())
@@ -53,7 +53,7 @@ def test_a_request_that_is_cancelled_takes_no_turn() -> None:
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.wait((waiting,))
-        queue.leave("")
+        queue.release("")
         await queue.enter(receiving([]))
 
     asyncio.run(entered())
@@ -66,7 +66,7 @@ def test_a_client_that_leaves_takes_no_turn(first: list[Message]) -> None:
         await queue.enter(receiving([]))
         with pytest.raises(ClientDisconnectedError):
             await queue.enter(receiving([*first, LEFT]))
-        queue.leave("")
+        queue.release("")
         await queue.enter(receiving([]))
 
     asyncio.run(entered())
@@ -81,7 +81,7 @@ def test_what_a_client_sends_while_it_waits_is_received(body: list[Message]) -> 
         waiting = asyncio.ensure_future(queue.enter(receiving(body[:1])))
         for _ in range(10):
             await asyncio.sleep(0)
-        queue.leave("")
+        queue.release("")
         receive = await waiting
         assert await receive() == body[0]
 
@@ -95,13 +95,13 @@ def test_a_turn_that_comes_as_its_request_is_cancelled_is_for_the_next_one() -> 
         waiting = asyncio.ensure_future(queue.enter(receiving([])))
         for _ in range(10):
             await asyncio.sleep(0)
-        queue.leave("")
+        queue.release("")
         # the turn has come, but the request does not know that yet
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.wait((waiting,))
         if not waiting.cancelled():
-            queue.leave("")
+            queue.release("")
         async with asyncio.timeout(PATIENCE_SECONDS):
             await queue.enter(receiving([]))
 

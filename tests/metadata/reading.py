@@ -9,21 +9,17 @@ from comptoir.catalog import MODEL
 from comptoir.edm.model import Model
 from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.csdl import JSON, XML, metadata_document
+from comptoir.profiles.record import STANDARD
 
 ANNOUNCED = Capabilities(
+    behaviour=STANDARD,
     filter_functions=("contains", "startswith"),
     transformations=("filter", "groupby", "aggregate"),
     methods_of=lambda _: ("min", "max"),
-    unsupported=frozenset(),
-    tracks_changes=True,
     expand_levels=3,
     read_scope="records.read",
     write_scope="records.write",
     token_url="https://comptoir.example/comptoir/oauth2/v2.0/token",
-    sets_at_root=False,
-    refuses_computed=False,
-    inserts_related=False,
-    edit_terms=False,
 )
 EDM = "{http://docs.oasis-open.org/odata/ns/edm}"
 

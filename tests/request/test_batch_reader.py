@@ -155,13 +155,13 @@ def test_any_bytes_are_a_document_or_refused(body: bytes) -> None:
     check(outcome(lambda: parse_documents(body, LIMITS, ROOTS)))
 
 
-def test_a_condition_with_a_bracket_too_many_is_refused_by_name() -> None:
+def test_a_condition_with_a_bracket_too_many_is_refused() -> None:
     entry = {"id": "1", "method": "GET", "url": "x", "if": "(true))"}
     with pytest.raises(Refusal) as caught:
         parse_documents(msgspec.json.encode({"requests": [entry]}), LIMITS, ROOTS)
     assert caught.value.message == (
-        "')' closes a bracket that is not open in requests[0].if. Remove it, or open a bracket "
-        "before it. No request of the batch was executed."
+        "The condition is malformed in requests[0].if. Write for example $1/$succeeded and not "
+        "($2/$succeeded). No request of the batch was executed."
     )
 
 

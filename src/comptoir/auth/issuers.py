@@ -389,19 +389,18 @@ class OutsideIssuers:
         kid = token.kid(terms.algorithms)
         payload = token.payload(await self._keys_of(issuer.url).key(kid, terms.refreshed))
         registered = parsed_claims(payload, _IdClaims)
-        if registered.iss != issuer.url:
-            raise invalid_token(rows.OTHER_ISSUER_OF_LOGIN)
-        # a token for others too could come from one of them
-        if registered.aud not in (policy.client_id, [policy.client_id]):
-            raise invalid_token(rows.SHARED_LOGIN)
-        if registered.azp not in (UNSET, policy.client_id):
-            raise invalid_token(rows.OTHER_CLIENT_OF_LOGIN)
-        if not hmac.compare_digest(registered.nonce.encode(), nonce.encode()):
-            raise invalid_token(rows.OTHER_LOGIN)
+        fits = {
+            "iss": registered.iss == issuer.url,
+            # a token for others too could come from one of them
+            "aud": registered.aud in (policy.client_id, [policy.client_id]),
+            "azp": registered.azp in (UNSET, policy.client_id),
+            "nonce": hmac.compare_digest(registered.nonce.encode(), nonce.encode()),
+            "iat": registered.iat >= begun_at - CLOCK_SKEW,
+        }
+        if wrong := [claim for claim, is_fitting in fits.items() if not is_fitting]:
+            raise invalid_token(rows.OTHER_LOGIN, claim=wrong[0])
         now = self.clock()
         check_times(registered, now, now - CLOCK_SKEW)
-        if registered.iat < begun_at - CLOCK_SKEW:
-            raise invalid_token(rows.OLD_LOGIN)
         claims = parsed_claims(payload, dict[str, object])
         _check_required(claims, terms)
         values = _values(claims, terms.roles_claim)

@@ -35,7 +35,7 @@ from comptoir.errors.messages import message
 from comptoir.errors.oauth_rows import NOT_PRIVATE
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.http.supervisor import bind_all
-from comptoir.http.tls import certificate_of, check_certificate
+from comptoir.http.tls import certificate_of, checked_context
 from comptoir.store.migration import check_not_older, check_replica, make_ready
 from comptoir.store.sqlite.connection import cannot_open, database_path
 from comptoir.store.sqlite.migrating import check_writable
@@ -124,7 +124,7 @@ def _answer(method: str, url: str, *, is_local: bool) -> tuple[int, bytes]:
 
 def _certificate(settings: Settings) -> Iterator[_Finding]:
     if settings.tls_certificate:
-        check_certificate(settings)
+        checked_context(settings)
         path = Path(settings.tls_certificate)
         end = certificate_of(path).not_valid_after_utc
         error = problems.CERTIFICATE_ENDS(path=path, end=end.isoformat(" ", "seconds"))

@@ -1,5 +1,6 @@
 """`comptoir serve`: listen, bring the database up to date, serve until a stop."""
 
+import asyncio
 import resource
 import shlex
 import socket
@@ -25,8 +26,8 @@ from comptoir.errors.refusal import OperatorError, Refusal, UnreachableError
 from comptoir.features import FEATURES
 from comptoir.http.log import set_up_logging
 from comptoir.http.routes import profile_addresses
-from comptoir.http.supervisor import bind_all, run, supervise
-from comptoir.http.tls import check_certificate
+from comptoir.http.supervisor import Supervisor, bind_all, run
+from comptoir.http.tls import checked_context
 from comptoir.store.company_names import warnings_of
 from comptoir.store.migration import check_not_older, check_replica, make_ready
 from comptoir.store.store import Store
@@ -74,7 +75,7 @@ def serve(settings: Settings, quickstart: bool, https: bool) -> None:
         if https:
             settings = _with_local_certificate(settings)
         if settings.tls_certificate:
-            check_certificate(settings)
+            checked_context(settings)
         # checks the settings, before the port opens
         model = _model_of(settings)
         for each in application(settings, model).features:
@@ -199,7 +200,8 @@ def _serve(
         if settings.workers == 1:
             run(app, settings, listeners)
             return
-        supervise(partial(application, declared=model), settings, listeners)
+        build = partial(application, settings, model)
+        asyncio.run(Supervisor(build, settings, listeners).run())
 
 
 def _warn_beyond_loopback(settings: Settings) -> None:

@@ -27,7 +27,7 @@ class OAuthRow(NamedTuple):
         """The refusal with its facts."""
         problem, remedy = self.problem.format(**facts), self.remedy.format(**facts)
         return OAuthRefusal(
-            self.error, problem, remedy, headers=headers, reason=self.reason, client=client
+            self.error, problem, remedy, headers or {}, self.reason or problem, client
         )
 
 

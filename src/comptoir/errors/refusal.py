@@ -1,6 +1,7 @@
 """What is raised: a refusal of a request, by its row, or an error that the operator can fix."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Self
@@ -137,23 +138,15 @@ class OAuthError(msgspec.Struct, frozen=True):
     meaning: str
 
 
-class ErrorDetail(msgspec.Struct, frozen=True):
-    """One of several errors of a request."""
-
-    code: str
-    message: str
-    target: str
-
-
 class Refusal(Exception):  # noqa: N818 - a response, not an error of the program
     """A request that gets an error of the table as its response; its row makes it.
 
     `problem` and `remedy` make the message (`messages.message`). `target` names the place: a
     property, a query option or a header; with `column`, counted from 1, it is the option that has
     the error there. `headers` are added to the response. `group` and `facts` choose and fill the
-    response that a profile has instead. `denial` is the refusal of a client's secret that this one
-    passes on, and `change` the number of the change that made the version of the record that did
-    not meet a precondition.
+    response that a profile has instead. `others` are further errors of the request. `denial` is
+    the refusal of a client's secret that this one passes on, and `change` the number of the change
+    that made the version of the record that did not meet a precondition.
     """
 
     def __init__(
@@ -178,7 +171,7 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
             self.check = row.check or Check.PRECONDITION
         templates = row.headers.items()
         self.headers = {name: filled(text, facts) for name, text in templates} | dict(headers or {})
-        self.details: tuple[ErrorDetail, ...] = ()
+        self.others: Sequence[Refusal] = ()
         self.denial: OAuthRefusal | None = None
         self.change: int | None = None
         self.at(target, column)
@@ -196,32 +189,26 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         return self
 
 
+@dataclass(eq=False)
 class OAuthRefusal(Exception):  # noqa: N818 - as `Refusal`
     """A request to the token endpoint that gets an error of its table as its response.
 
     `problem` and `remedy` make the description (`messages.message`). `reason` is for the operator,
-    where the client must not learn it; by default, it is the problem. So is `client`, the name of
-    the client as in the logs, blank if it is not known.
+    where the client must not learn it; else it is the problem. So is `client`, the name of the
+    client as in the logs, blank if it is not known.
     """
 
-    def __init__(
-        self,
-        error: OAuthError,
-        problem: str,
-        remedy: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        reason: str | None = None,
-        client: str = "",
-    ) -> None:
-        self.message = message(problem, remedy)
-        super().__init__(self.message)
-        self.error = error
-        self.problem = problem
-        self.remedy = remedy
-        self.headers: Mapping[str, str] = headers or {}
-        self.reason = problem if reason is None else reason
-        self.client = client
+    error: OAuthError
+    problem: str
+    remedy: str
+    headers: Mapping[str, str]
+    reason: str
+    client: str
+
+    @property
+    def message(self) -> str:
+        """What is wrong, and what to do."""
+        return message(self.problem, self.remedy)
 
 
 class OperatorError(Exception):

@@ -13,27 +13,19 @@ _AS_ISSUED, _NEW_ONE = "Send it exactly as it was issued.", "Get a new one."
 _BARE = {"WWW-Authenticate": 'Bearer realm="comptoir"'}
 """The challenge without an error, for a client that may not know that it needs a token."""
 
+# the factories of rows, by the place of the error
 _invalid = table.BAD_REQUEST.row
-"""The factory of the rows of bodies, values and headers."""
 _query = table.INVALID_URL.row
-"""The factory of the rows of paths and query options."""
 _header = partial(_invalid, check=Check.PRECONDITION)
-"""The factory of the rows of headers."""
 _token = partial(table.INVALID_CREDENTIALS.row, group="BAD_CREDENTIALS")
-"""The factory of the rows of tokens."""
 _malformed = partial(_query, group="SYNTAX")
-"""The factory of the rows of texts that are malformed."""
 _unexpected = partial(_malformed, "Expected {expected}{after}, found {found}")
-"""The factory of the rows of what is at a place where OData allows something else."""
-
-_NUMBERS = "Use numbers, durations, or a date or date-time with a duration."
+_key = partial(_query, check=Check.RESOURCE, group="MALFORMED_KEY")
+_syntax = partial(_invalid, check=Check.SYNTAX)
 _REJECTED = {"Repeatability-Result": "rejected"}
 _rejected = partial(_header, headers=_REJECTED)
-"""The factory of the rows of headers by which a request can be repeated."""
-_key = partial(_query, check=Check.RESOURCE, group="MALFORMED_KEY")
-"""The factory of the rows of keys in a path."""
-_syntax = partial(_invalid, check=Check.SYNTAX)
-"""The factory of the rows of malformed bodies."""
+
+_NUMBERS = "Use numbers, durations, or a date or date-time with a duration."
 
 
 def _retry(seconds: int | str) -> Mapping[str, str]:
@@ -95,9 +87,7 @@ LARGE_BASELINE = _invalid("The mark exceeds the limit of {limit} records", "Rehe
 UNREADABLE_CLIENTS = table.DATABASE_NOT_READY.row("The clients in the database cannot be read by this release", _ASK, headers=_retry(5))
 UNFIT_DATABASE = replace(UNREADABLE_CLIENTS, problem="The database does not meet the requirements of the service")
 UNANSWERED = table.DATABASE_UNREACHABLE.row("The database did not answer in time", "Send the request again.", headers=_retry(1))
-LOCK_HELD = table.DATABASE_BUSY.row("Another process holds the database's lock",
-    "Send the request again after a second.", headers=_retry(1))
-LOCK_TIMEOUT = table.DATABASE_BUSY.row("Another transaction has held a lock for too long", _LATER, headers=_retry(1))
+LOCKED = table.DATABASE_BUSY.row("Another transaction has held a lock of the database for too long", _LATER, headers=_retry(1))
 DISK_FULL = table.DATABASE_FULL.row("The disk of the database is full", "Ask the operator to free some space.", headers=_retry(1))
 DISK_FULL_OF_SERVER = replace(DISK_FULL, headers=_retry(30))
 READ_ONLY_FOLDER = table.DATABASE_READ_ONLY.row("The database is read-only",
@@ -106,17 +96,11 @@ DATABASE_FAILED = table.UNAVAILABLE.row("The database failed",
     "Send the request again; if it fails again, ask the operator for the error in the log.", headers=_retry(1))
 UNREACHABLE = table.DATABASE_UNREACHABLE.row("The database cannot be reached", _LATER, headers=_retry(5))
 CONNECTION_LOST = table.DATABASE_UNREACHABLE.row("The connection to the database was lost", _LATER, headers=_retry(1))
-NO_HOST = replace(UNREACHABLE, problem="No host of the database has the required role")
-STARTING = replace(UNREACHABLE, problem="The database is starting or stopping")
-NO_TLS = table.DATABASE_UNREACHABLE.row("The database cannot be reached over TLS", _ASK, headers=_retry(5))
-MISCONFIGURED = replace(NO_TLS, problem="The service is not configured correctly for its database")
-REJECTED_USER = replace(NO_TLS, problem="The database rejects the user of the service")
-NO_DATABASE = replace(NO_TLS, problem="The server does not have the database of the service")
+MISCONFIGURED = table.DATABASE_UNREACHABLE.row("The service is not configured correctly for its database", _ASK, headers=_retry(5))
 NO_PRIVILEGES = table.DATABASE_NOT_READY.row("The service lacks privileges in the database",
     "Ask the operator to grant them.", headers=_retry(5))
 NO_TABLES = table.DATABASE_NOT_READY.row("The database lacks tables, columns or functions of the service",
     "Ask the operator to run `comptoir migrate`.", headers=_retry(5))
-NO_SCHEMA = replace(UNREADABLE_CLIENTS, problem="The database has no schema for the tables of the service")
 TOO_MANY_CONNECTIONS = table.DATABASE_BUSY.row("The database accepts no more connections now", _LATER, headers=_retry(5))
 SHORT_OF_MEMORY = table.DATABASE_BUSY.row("The database is short of memory",
     "Ask for less, or send the request again later.", headers=_retry(5))
@@ -156,11 +140,7 @@ CLAIM_LACKS_VALUE = _token("The bearer token does not have the value of {claim} 
 REVOKED = _token("The bearer token was revoked", _NEW_ONE)
 CLIENT_ENDED = _token("The client of the bearer token was disabled or removed", "Ask the operator for another client.")
 CLIENT_RENEWED = _token("The client was disabled after it got the bearer token", _NEW_ONE)
-OTHER_ISSUER_OF_LOGIN = _token("The ID token is another issuer's (iss)", "Log in again.")
-SHARED_LOGIN = _token("The ID token is not for this service alone (aud)", "Log in again.")
-OTHER_CLIENT_OF_LOGIN = _token("The ID token was given to another client (azp)", "Log in again.")
-OTHER_LOGIN = _token("The ID token is that of another login (nonce)", "Log in again.")
-OLD_LOGIN = _token("The ID token is older than the login (iat)", "Log in again.")
+OTHER_LOGIN = _token("The ID token is not for this login ({claim})", "Log in again.")
 UNREACHABLE_ISSUER = table.ISSUER_UNREACHABLE.row("The keys of the token's issuer cannot be fetched",
     "Send the request again after {seconds} seconds.", headers=_retry("{seconds}"))
 SCOPE_MISSING = table.REQUEST_DENIED.row("The token lacks the scope {scope}",
@@ -269,7 +249,6 @@ NO_TERM = _unexpected("Put it in double quotes to search for it, with `\\` befor
 NO_WORD_IN_PHRASE = _unexpected("Write a word in it, or remove it.")
 OPEN_PHRASE = _unexpected("Close the phrase with a double quote, with `\\` before a quote inside.")
 _no_value = partial(_unexpected, group="NO_EXPRESSION")
-"""The factory of the rows of what is at the place of a value."""
 NO_VALUE = _no_value("A value is a property, a literal, a function or an expression in parentheses.")
 VALUE_ENDS = _no_value(UNEXPECTED.remedy)
 VALUE_OPEN = _no_value(OPEN_TEXT.remedy)
@@ -306,7 +285,6 @@ NOT_SELECTABLE = _malformed("{name!q} is not a property", "Write for example `nu
 UNKNOWN_TRANSFORMATION = _query("$apply has no transformation {name!q}",
     "Write for example `groupby((city),aggregate($count as customers))`.")
 UNKNOWN_METHOD = _query("aggregate has no method {name!q}", "Use one of {methods}.")
-GROUPS_TOO_DEEP = _query("The group exceeds the limit of {limit} levels of nesting", "Nest groups less.")
 SEARCH_TOO_LONG = _query("The search exceeds the limit of {limit} parts", "Send several searches.")
 SEARCH_TOO_DEEP = _query("The search exceeds the limit of {limit} levels of nesting", "Nest the search less.")
 NUL_IN_SEARCH = _malformed("The search contains a NUL character", "Remove it.")
@@ -392,16 +370,10 @@ PAIR_OPERATOR = _query("{name} can only be compared with a text by eq, in condit
 NOT_A_NUMBER = _query("{method} requires a number, and {node} is {type}", "Aggregate a number, or use countdistinct.")
 LONG_PIPELINE = _query("The pipeline exceeds the limit of {limit} transformations",
     "Join filters by and, and computed properties by commas.")
-LONG_WITH_ALIASES = _query("The expression with its aliases replaced exceeds the limit of {limit} parts", "Write less at once.")
 NESTED_QUERIES = table.NOT_IMPLEMENTED.row("$apply requires more than {most} nested queries",
     "Nest its expressions less deeply, or compute several in one compute.")
-TOO_MANY_TERMS = _query("The search exceeds the limit of {limit} terms", "Search for fewer.")
-NESTED_SEARCH = _query("The nesting of AND and OR exceeds the limit of {limit} levels", "Simplify the search.")
-NUL_IN_TERM = _query("The search contains a NUL character, which no text contains", "Remove it.")
 OPTION_OF_RECORD = _query("{option} does not apply to {name}, which is a single record", "Remove it.")
-LONG_EXPANSION = _query("The option exceeds the limit of {limit} items", "Expand fewer.")
-DEEP_EXPANSION = _query("The nesting exceeds the limit of {limit} levels", EXPAND_TOO_DEEP.remedy)
-DEEP_LEVELS = replace(DEEP_EXPANSION, remedy="Send a lower number of $levels.")
+DEEP_LEVELS = replace(EXPAND_TOO_DEEP, remedy="Send a lower number of $levels.")
 
 # pages
 DELTA_TOKEN = _query("The $deltatoken is damaged or belongs to another query",
@@ -498,7 +470,6 @@ LARGE_HEADERS_IN_BATCH = _batch("The URL or the headers exceed the limit of {lim
 BATCH_METHOD = _batch("Invalid method {method!q}", "Use one of {methods}.")
 BATCH_ID = _batch("Invalid id {id!q}", "Use 1 to {longest} printable ASCII characters, such as 1.")
 BATCH_HEADER = _batch("The header {header!q} contains characters that HTTP does not allow", "Remove them.")
-HEADER_TWICE = _batch("The header {header!q} is given twice", "Send it once.")
 NO_COLON = _batch("The header {header!q} has no colon", "Write it as Name: value.")
 BODY_IN_BATCH = _batch("{method} has a body", "Remove the body.")
 LATER_ID = _batch("The id {id!q} is not that of an earlier request", "Refer to a request before this one.")
@@ -521,17 +492,14 @@ BATCH_JSON = _batch("{reason}", "Correct it.")
 BATCH_JSON_TOO_DEEP = _batch("The JSON nests too deeply", "Nest it less.")
 LONG_CONDITION = _batch("The condition exceeds the limit of {limit} characters", "Shorten it.")
 DEEP_CONDITION = _batch("The condition exceeds the limit of {limit} levels of nesting", "Nest it less.")
-OPEN_CONDITION = _batch("')' closes a bracket that is not open", "Remove it, or open a bracket before it.")
-INCOMPLETE_CONDITION = _batch("The condition is incomplete", "Complete it.")
+MALFORMED_CONDITION = _batch("The condition is malformed", "Write for example $1/$succeeded and not ($2/$succeeded).")
 INNER_BOUNDARY = _batch("{problem}", "{remedy}")
 CHANGE_SET_IN_CHANGE_SET = _batch("A change set contains a change set", "Merge them.")
 GET_IN_CHANGE_SET = _batch("A change set contains a GET", "Send it before or after the change set.")
 PART_TYPE = _batch("The Content-Type is invalid", "Send application/http.")
-CONTENT_ID_TWICE = _batch("The Content-ID {id!q} is given twice", "Choose another one.")
 NO_BOUNDARY = _batch("The boundary --{boundary:.70}{end} is missing", "Add the line.")
 REQUEST_LINE = _batch("The request line is malformed", "Begin with a line such as GET contactsExt HTTP/1.1.")
 CONTENT_LENGTH = _batch("Content-Length is not the {length} bytes of the body", "Remove the header.")
-SHORT_CONTENT_LENGTH = _batch("The body is longer than its Content-Length of {length} bytes", "Remove the header.")
 
 # writes
 REPEAT_ID_TAKEN = _rejected("Another request had this Repeatability-Request-ID", "Send the unchanged request again, or use another id.")
@@ -614,9 +582,7 @@ NOT_RELATED = _invalid("{name} must be the {key} of a record of {set}, not {valu
     "Create that record first, or send another value.", group="NO_RELATED")
 IN_USE = _invalid("Records of {referrer} name {key!q} of {set}", "Change their {name} first.", group="IN_USE")
 FOLLOWING_VALUE = _invalid("{name}, which follows from {source}, {problem}", "Send another {source}, or send {name} as well.")
-COMPANY_LEAVING = table.KEY_EXISTS.row("The company {company} is being deleted, or its deletion was interrupted",
-    "Choose another id, or finish the deletion with `comptoir company delete {company}`.")
-COMPANY_COPIED = table.KEY_EXISTS.row("The company {company} is being copied, or its copy was interrupted",
-    "Choose another id, or finish the copy.")
+UNFINISHED_COMPANY = table.KEY_EXISTS.row("The company {company} is being copied or deleted, or this was interrupted",
+    "Choose another id, or run the command that copies or deletes it again.")
 COMPANY_GONE = table.COMPANY_NOT_FOUND.row("The company {company} was deleted, or is being copied to this database",
     "List the companies to find those that exist.")

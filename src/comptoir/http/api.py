@@ -26,7 +26,7 @@ from comptoir.http.exchange import (
     Exchange,
     ProfileHeaders,
     RequestQueue,
-    UrlLimits,
+    check_url,
     disconnection,
     is_private,
     read_body,
@@ -155,8 +155,8 @@ class Api:
     ) -> None:
         service, features, settings = kernel.service, kernel.features, kernel.settings
         routes = kernel.routes
-        batches = Batches(kernel, errors)
         self._answer = answer_through(features, lambda request, _: service.handle(request))
+        batches = Batches(kernel, self._answer, errors)
         self._answer_batch = answer_through(features, batches.response)
         self._mounts = [mount for each in features for mount in each.mounts()]
         self._observers = [observe for each in features for observe in each.observers()]
@@ -176,16 +176,13 @@ class Api:
             self._added.append(
                 lambda _, exchange: exchange.account.headers() if exchange.account else []
             )
-        self._check_url = UrlLimits(settings).check
-        self._body_bytes = settings.body_bytes
-        self._batch_bytes = settings.batch_bytes
+        self._check_url = partial(check_url, settings)
+        self._settings = settings
         self._queue: RequestQueue | None = None
         if settings.running_requests:
             at_once = max(1, settings.running_requests // settings.workers)
             self._queue = RequestQueue(at_once, settings.queue_seconds)
-        self._locate = routes.located
-        self._with_company_id = routes.with_company_id
-        self._names_companies = routes.names_companies
+        self._routes = routes
         self._response = self._response_of_api
         if settings.origins:
             others = routes.company_headers.union(ISOLATION if self._takes_isolation else ())
@@ -269,7 +266,7 @@ class Api:
         sent = headers.get(b"authorization")
         if sent is None:
             return
-        root, _ = self._locate(scope["raw_path"], headers)
+        root, _ = self._routes.located(scope["raw_path"], headers)
         if not (root.basic and is_basic(sent)):
             self._failures.note(sent_by(sent), exchange.client, refusal.problem, exchange.id)
 
@@ -285,25 +282,25 @@ class Api:
         query: str = scope["query_string"].decode("latin-1")
         self._check_url(len(raw_path), query)
         headers = combined(scope["headers"])
-        root, path = self._locate(raw_path, headers)
+        root, path = self._routes.located(raw_path, headers)
         principal = await self._principal(root, headers, scope, exchange)
         if principal.account is not None:
             exchange.account = principal.account
             principal.account.enter()
             if self._queue is not None:
                 receive = await self._queue.enter(receive)
-                exchange.leave_queue = self._queue.leave
+                exchange.leave_queue = self._queue.release
         exchange.coding = response_coding(headers)
         has_protocol_headers = not PROTOCOL_HEADERS.isdisjoint(headers)
         if has_protocol_headers:
             check_versions(headers)
             if not self._takes_isolation:
                 check_isolation(headers)
-        if self._names_companies:
+        if self._routes.names_companies:
             target = RequestTarget(root, path, query, headers)
-            root, path, query, headers = await self._with_company_id(target, principal)
+            root, path, query, headers = await self._routes.with_company_id(target, principal)
         for_batch = raw_path.endswith(_BATCH) and is_batch(path)
-        limit = self._batch_bytes if for_batch else self._body_bytes
+        limit = self._settings.batch_bytes if for_batch else self._settings.body_bytes
         # a read that waits takes what the client sends for the end of the request
         WHILE_CONNECTED.set(partial(while_connected, receive))
         request = Request(

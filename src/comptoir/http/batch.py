@@ -10,9 +10,9 @@ from contextlib import aclosing
 from urllib.parse import unquote
 
 from comptoir.errors import refusal_rows as rows
-from comptoir.http.batch_run import BatchMode, Run, Shared
+from comptoir.http.batch_run import BatchMode, Run
 from comptoir.http.exchange import Exchange
-from comptoir.http.feature import Kernel
+from comptoir.http.feature import Answer, Kernel
 from comptoir.plan.target import company_id_of
 from comptoir.request.batch.documents import parse_documents
 from comptoir.request.batch.multipart import MULTIPART, boundary_of, parse_multipart
@@ -53,11 +53,13 @@ def is_batch(path: str) -> bool:
 
 
 class Batches:
-    """Processes batches."""
+    """Processes batches; `answer` returns the response to each of their requests."""
 
-    def __init__(self, kernel: Kernel, errors: ErrorWriter) -> None:
+    def __init__(self, kernel: Kernel, answer: Answer, errors: ErrorWriter) -> None:
         settings = kernel.settings
-        self._service = kernel.service
+        self._kernel = kernel
+        self._answer = answer
+        self._errors = errors
         self._json_type = settings.behaviour.envelope.media.encode()
         self._rules = rules = settings.behaviour.batches
         self._limits = BatchLimits(
@@ -69,8 +71,6 @@ class Batches:
         )
         urls = {settings.base_url, settings.listening_url}
         self._origins = frozenset(map(origin, urls))
-        self._base_paths = kernel.routes.paths
-        self._shared = Shared(kernel, errors)
 
     async def response(self, request: Request, exchange: Exchange) -> Response:
         """Process a batch; raises `Refusal` if none of its requests is processed.
@@ -82,7 +82,7 @@ class Batches:
         company_id = company_id_of(parse_path(request.path)) if root else None
         if company_id is not None:
             # each request of the batch checks its company again
-            await self._service.company(request, company_id, may_lag=True)
+            await self._kernel.service.company(request, company_id, may_lag=True)
         if request.method != "POST":
             raise rows.METHOD(method=request.method, resource=_BATCH, allowed="POST")
         request_type = _request_type(request.headers)
@@ -101,8 +101,8 @@ class Batches:
         goes_on = request_type == JSON and not self._rules.json_stops
         wish = wishes.continue_on_error
         stops = not (goes_on if wish is None else wish)
-        mode = BatchMode(stops, answers_rest=goes_on, in_order=stops or not goes_on)
-        run = Run(self._shared, request, exchange, mode)
+        mode = BatchMode(stops, goes_on, self._rules.snapshot)
+        run = Run(self._kernel, self._answer, self._errors, request, exchange, mode)
         headers: list[Header] = [ODATA_VERSION]
         applied = wishes.applied(continue_on_error=True)
         if applied:
@@ -136,7 +136,7 @@ class Batches:
         host = request.headers.get(b"host", b"").decode("latin-1")
         if host:
             origins |= {origin(f"{scheme}://{host}") for scheme in ("http", "https")}
-        return Roots(origins, self._base_paths, root)
+        return Roots(origins, self._kernel.routes.paths, root)
 
 
 async def _response(pieces: Pieces, headers: list[Header]) -> Response:

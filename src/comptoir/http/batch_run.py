@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import TypeVar
@@ -12,15 +12,15 @@ import msgspec
 
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
-from comptoir.http.exchange import ClientDisconnectedError, Exchange, UrlLimits, check_body_coding
-from comptoir.http.feature import AtomicWrites, Kernel, answer_through
+from comptoir.http.exchange import ClientDisconnectedError, Exchange, check_body_coding, check_url
+from comptoir.http.feature import Answer, AtomicWrites, Kernel
 from comptoir.http.routes import RequestTarget
 from comptoir.request.batch.documents import holds
 from comptoir.request.batch.tree import Batch, Group, Part, referenced_tag
 from comptoir.request.headers import ACCESS, Headers, access, check_isolation, check_versions
 from comptoir.response.batch import GroupReply, Replies, Reply
 from comptoir.response.errors import ErrorWriter
-from comptoir.response.response import Response
+from comptoir.response.response import Response, whole_body
 from comptoir.service import GroupRefusedError, Request
 
 SLICE_SECONDS = 0.002
@@ -40,14 +40,15 @@ T = TypeVar("T")
 
 
 class BatchMode(msgspec.Struct, frozen=True):
-    """The way after an error, and whether independent writes may run at the same time.
+    """The way after an error. `answers_rest`: the requests after it have responses, too.
 
-    `answers_rest`: the requests after the error have responses too.
+    If a batch goes on and answers them, its independent writes may run at the same time. The
+    requests of one that `takes_isolation` may ask for a snapshot.
     """
 
     stops_at_errors: bool
     answers_rest: bool
-    in_order: bool
+    takes_isolation: bool
 
 
 class PartOutcome(msgspec.Struct, frozen=True):
@@ -112,33 +113,29 @@ class Outcomes:
         return {**headers, **tags} if tags else headers
 
 
-class Shared:
-    """The common parts of the runs of all batches."""
-
-    def __init__(self, kernel: Kernel, errors: ErrorWriter) -> None:
-        self.service = service = kernel.service
-        self.features = kernel.features
-        self.answer = answer_through(self.features, lambda request, _: service.handle(request))
-        self.errors = errors
-        self.settings = settings = kernel.settings
-        self.routes = kernel.routes
-        self.inherited = (*_INHERITED, *kernel.routes.company_headers)
-        self.url_limits = UrlLimits(settings)
-        self.refuses_isolation = not settings.behaviour.batches.snapshot
-        self.path_bytes = len(settings.base_path)
-
-
 class Run:
-    """One run of a batch."""
+    """One run of a batch, whose requests get what `answer` returns for each."""
 
-    def __init__(self, shared: Shared, outer: Request, exchange: Exchange, mode: BatchMode) -> None:
-        self._shared = shared
+    def __init__(
+        self,
+        kernel: Kernel,
+        answer: Answer,
+        errors: ErrorWriter,
+        outer: Request,
+        exchange: Exchange,
+        mode: BatchMode,
+    ) -> None:
+        self._kernel = kernel
+        self._answer = answer
+        self._errors = errors
         self._outer = outer
         self._exchange = exchange
         self._mode = mode
         self._outcomes = Outcomes()
         self._inherited = {
-            name: outer.headers[name] for name in shared.inherited if name in outer.headers
+            name: outer.headers[name]
+            for name in (*_INHERITED, *kernel.routes.company_headers)
+            if name in outer.headers
         }
         self._is_over = False
         self._is_stopping = False
@@ -173,9 +170,9 @@ class Run:
         atomic = self._atomic()
         found: list[Response | None] = []
         refusal: Refusal | None = None
-        left = self._shared.settings.batch_bytes
+        left = self._kernel.settings.batch_bytes
         failing = None
-        for feature in self._shared.features:
+        for feature in self._kernel.features:
             failing = failing or await feature.failing(self._outer, self._exchange)
         parts = list(batch.parts)
         for number, part in enumerate(parts):
@@ -217,20 +214,10 @@ class Run:
 
     async def _read(self, request: Request, limit: int) -> Response:
         """The whole response to a read; raises `Refusal` (413) if it is longer than the limit."""
-        response = await self._shared.answer(request, self._exchange)
-        if isinstance(response.body, bytes):
-            pieces, size = [response.body], len(response.body)
-        else:
-            pieces, size = [], 0
-            async with aclosing(response.body) as body:
-                async for piece in body:
-                    pieces.append(piece)
-                    size += len(piece)
-                    if size > limit:
-                        break
-        if size > limit:
-            raise rows.LARGE_SNAPSHOT(limit=self._shared.settings.batch_bytes)
-        response.body = b"".join(pieces)
+        response = await self._answer(request, self._exchange)
+        response.body = await whole_body(response, limit)
+        if len(response.body) > limit:
+            raise rows.LARGE_SNAPSHOT(limit=self._kernel.settings.batch_bytes)
         return response
 
     def _concurrent(self, batch: Batch, position: int) -> Sequence[Part | Group]:
@@ -238,7 +225,8 @@ class Run:
         end = position
         for item in batch.items[position : position + MAX_CONCURRENT_WRITES]:
             if (
-                self._mode.in_order
+                self._mode.stops_at_errors
+                or not self._mode.answers_rest
                 or isinstance(item, Group)
                 or item.method == "GET"
                 or not _is_independent(item)
@@ -266,7 +254,7 @@ class Run:
     async def _single(self, part: Part) -> Reply:
         try:
             request = await self._request(part)
-            response = await self._awaited(partial(self._shared.answer, request, self._exchange))
+            response = await self._awaited(partial(self._answer, request, self._exchange))
             path = request.path
         except Refusal as refusal:
             self._exchange.note_refusal(refusal)
@@ -275,8 +263,8 @@ class Run:
         return Reply(part.id, response)
 
     def _atomic(self) -> AtomicWrites:
-        atomic: AtomicWrites = self._shared.service.atomic()
-        for feature in reversed(self._shared.features):
+        atomic: AtomicWrites = self._kernel.service.atomic()
+        for feature in reversed(self._kernel.features):
             atomic = feature.around_group(atomic, self._exchange)
         return atomic
 
@@ -329,7 +317,7 @@ class Run:
     def _error(self, refusal: Refusal, part: Part) -> Response:
         """The response to a refused request, whose headers precede those of the batch."""
         headers = {**self._outer.headers, **part.headers}
-        return self._shared.errors.response(refusal, self._exchange.id, headers)
+        return self._errors.response(refusal, self._exchange.id, headers)
 
     async def _awaited(self, work: Callable[[], Awaitable[T]]) -> T:
         """Await the service; raises `Refusal` for any failure, which concerns one request only."""
@@ -353,22 +341,22 @@ class Run:
         if account is not None:
             account.check_quota()
         path = self._outcomes.path_of(part)
-        shared, query = self._shared, part.address.query
-        shared.url_limits.check(shared.path_bytes + len(path), query)
+        query, settings = part.address.query, self._kernel.settings
+        check_url(settings, len(settings.base_path) + len(path), query)
         headers = self._headers(part)
         check_versions(headers)
-        if shared.refuses_isolation:
+        if not self._mode.takes_isolation:
             check_isolation(headers)
         root, principal = self._outer.root, self._outer.principal
         place = RequestTarget(root, path, query, headers)
-        root, path, query, headers = await shared.routes.with_company_id(place, principal)
+        root, path, query, headers = await self._kernel.routes.with_company_id(place, principal)
         wish = access(headers)
         if part.method != "GET":
             self._has_written = True
         elif self._has_written and wish is not None:
             # the read sees the batch's writes, whose tokens the client does not know yet
             wish = msgspec.structs.replace(wish, intent="readwrite")
-        body, limit = part.body, shared.settings.body_bytes
+        body, limit = part.body, settings.body_bytes
 
         async def read_body() -> bytes:
             check_body_coding(headers)

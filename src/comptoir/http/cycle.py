@@ -11,8 +11,8 @@ import sys
 import termios
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from enum import Enum
 from fcntl import ioctl
+from typing import Literal
 
 from typing_extensions import override
 from uvicorn import _types as asgi
@@ -187,16 +187,8 @@ _FIELD_BYTES = bytes([9, *range(32, 127), *range(128, 256)])
 _BODILESS = (204, 304)
 
 
-class Framing(Enum):
-    """The framing that shows the end of a response's body (RFC 9112, 6.3)."""
-
-    NO_BODY = "no body"
-    LENGTH = "its declared length"
-    CHUNKED = "the last chunk"
-    END_OF_CONNECTION = "the end of the connection"
-
-
-_OF_UNKNOWN_LENGTH = (Framing.CHUNKED, Framing.END_OF_CONNECTION)
+Framing = Literal["no body", "length", "chunks", "connection"]
+"""What shows the end of a response's body (RFC 9112, 6.3): nothing, or the end of one of these."""
 
 
 class Cycle(RequestResponseCycle):
@@ -207,7 +199,7 @@ class Cycle(RequestResponseCycle):
     """
 
     transport: GatheringTransport
-    _framing = Framing.NO_BODY
+    _framing: Framing = "no body"
     _left = 0
     """The bytes of a body of declared length that are not yet written."""
     _head: Sequence[bytes] = ()
@@ -258,7 +250,7 @@ class Cycle(RequestResponseCycle):
             try:
                 await app(scope, receive, send)
             finally:
-                if self._framing is Framing.END_OF_CONNECTION and not self.response_complete:
+                if self._framing == "connection" and not self.response_complete:
                     self.transport.reset()
 
         return wrapped
@@ -288,21 +280,21 @@ class Cycle(RequestResponseCycle):
         elif not self.keep_alive:
             headers.append((b"connection", b"close"))
         if self.scope["method"] == "HEAD" or status in _BODILESS:
-            self._framing = Framing.NO_BODY
+            self._framing = "no body"
         elif length is not None:
-            self._framing = Framing.LENGTH
+            self._framing = "length"
             self._left = int(length)
         elif self.scope["http_version"] == "1.0":
             # it has no chunked coding (RFC 9112, 6.1)
-            self._framing = Framing.END_OF_CONNECTION
+            self._framing = "connection"
         else:
-            self._framing = Framing.CHUNKED
+            self._framing = "chunks"
             headers.append((b"transfer-encoding", b"chunked"))
         lines = _LINE_END.join(map(b": ".join, headers))
         if lines.translate(None, _FIELD_BYTES) != _LINE_END * (len(headers) - 1):
             raise ValueError(f"A header contains control characters: {lines!r}")
         head = (STATUS_LINE[status], lines, b"\r\n\r\n")
-        if self._framing in _OF_UNKNOWN_LENGTH:
+        if self._framing in ("chunks", "connection"):
             self._streams.add(self._task)
             self.transport.writelines(head)
         else:
@@ -323,13 +315,13 @@ class Cycle(RequestResponseCycle):
     def _framed(self, body: bytes, *, is_last: bool) -> list[bytes]:
         """A piece of the body as it is sent, in pieces because a large one is not copied."""
         framing, pieces = self._framing, [body] if body else []
-        if framing is Framing.LENGTH:
+        if framing == "length":
             self._left -= len(body)
             if self._left < 0 or (is_last and self._left):
                 raise ValueError("The body differs in length from Content-Length")
-        elif framing is Framing.NO_BODY:
+        elif framing == "no body":
             return []
-        elif framing is Framing.CHUNKED:
+        elif framing == "chunks":
             if body:
                 pieces = [b"%x\r\n" % len(body), body, _LINE_END]
             if is_last:

@@ -174,10 +174,6 @@ class Exchange(msgspec.Struct, eq=False):
         """The query of the URL, percent-encoded."""
         return self.query_string.decode("latin-1")
 
-    def hide_query(self) -> None:
-        """Keep the query, which contains a credential, out of the log."""
-        self.query_string = b""
-
     def note_refusal(self, refusal: Refusal) -> None:
         """Count an error that the exchange, or a request of its batch, gets."""
         wait = refusal.headers.get("Retry-After", "")
@@ -227,27 +223,19 @@ async def disconnection(receive: Receive) -> None:
         pass
 
 
-class UrlLimits:
-    """The longest URL and, if it is not 0, the longest query of a URL."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._url = settings.url_bytes
-        self._query = settings.query_bytes or settings.url_bytes
-        self._each = min(self._url, self._query)
-        """The length up to which a URL is within both limits."""
-
-    def check(self, path_bytes: int, query: str) -> None:
-        """Raise `Refusal` (414) for a URL longer than the limits."""
-        if path_bytes + len(query) <= self._each:
-            return
-        # a skip or delta token of the service does not count: it contains values of a record
-        size = len(query) - sum(len(each[0]) for each in _PAGING_TOKEN.finditer(query))
-        for what, length, limit in (
-            ("The URL", path_bytes + size, self._url),
-            ("The query of the URL", size, self._query),
-        ):
-            if length > limit:
-                raise rows.LONG_URL(what=what, limit=limit)
+def check_url(settings: Settings, path_bytes: int, query: str) -> None:
+    """Raise `Refusal` (414) for a URL longer than its limit, or than that of its query."""
+    whole, longest_query = settings.url_bytes, settings.query_bytes or settings.url_bytes
+    if whole >= path_bytes + len(query) <= longest_query:
+        return
+    # a skip or delta token of the service does not count: it contains values of a record
+    size = len(query) - sum(len(each[0]) for each in _PAGING_TOKEN.finditer(query))
+    for what, length, limit in (
+        ("The URL", path_bytes + size, whole),
+        ("The query of the URL", size, longest_query),
+    ):
+        if length > limit:
+            raise rows.LONG_URL(what=what, limit=limit)
 
 
 def check_body_coding(headers: Headers) -> None:
@@ -280,24 +268,36 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
             return bytes(body)
 
 
-class RequestQueue:
+class RequestQueue(FairSemaphore):
     """Admits `at_once` requests of each client, in their order; for use in one event loop only."""
 
     def __init__(self, at_once: int, seconds: float) -> None:
-        self._slots = FairSemaphore(sys.maxsize, at_once)
+        super().__init__(sys.maxsize, at_once)
         self._seconds = seconds
 
     async def enter(self, receive: Receive) -> Receive:
-        """Wait for a slot, which `leave` ends; returns what receives the body.
+        """Wait for a slot, which `release` ends; returns what receives the body.
 
-        Raises `Refusal` (503) after the longest wait, and `ClientDisconnectedError`.
+        Meanwhile, only one piece of a body is read, so that waiting requests need little memory,
+        and until that is complete, a disconnect is not noticed. Raises `Refusal` (503) after the
+        longest wait, and `ClientDisconnectedError`.
         """
-        if self._slots.is_free:
-            await self._slots.acquire()
+        if self.is_free:
+            await self.acquire()
             return receive
-        client = _Waiting(receive)
-        admitted = asyncio.ensure_future(self._slots.acquire())
-        leaving = asyncio.ensure_future(client.disconnection())
+        begun: list[Message] = []
+
+        async def disconnected() -> None:
+            while (message := await receive())["type"] != "http.disconnect":
+                begun.append(message)
+                if message.get("more_body", False):
+                    await asyncio.get_running_loop().create_future()
+
+        async def receive_all() -> Message:
+            return begun.pop() if begun else await receive()
+
+        admitted = asyncio.ensure_future(self.acquire())
+        leaving = asyncio.ensure_future(disconnected())
         is_admitted = False
         try:
             await asyncio.wait(
@@ -308,39 +308,9 @@ class RequestQueue:
             has_left = not leaving.cancel()
             if not is_admitted and not admitted.cancel():
                 # it has come at the moment of a cancellation, and is for the next request
-                self.leave(admitted.result())
+                self.release(admitted.result())
         if is_admitted:
-            return client.receive
+            return receive_all
         if has_left:
             raise ClientDisconnectedError
         raise rows.QUEUED_TOO_LONG(seconds=self._seconds)
-
-    def leave(self, client: str) -> None:
-        """Release a slot of a client."""
-        self._slots.release(client)
-
-
-class _Waiting:
-    """The client of a request that waits: what it sends meanwhile is received after that.
-
-    Only one piece of a body is read, so that waiting requests need little memory. Until it is
-    complete, a disconnect is not noticed.
-    """
-
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
-        self._message: Message | None = None
-
-    async def disconnection(self) -> None:
-        """Wait until the client disconnects."""
-        while (message := await self._receive())["type"] != "http.disconnect":
-            self._message = message
-            if message.get("more_body", False):
-                await asyncio.get_running_loop().create_future()
-
-    async def receive(self) -> Message:
-        """The piece of the body that was read first, then the others."""
-        if self._message is None:
-            return await self._receive()
-        message, self._message = self._message, None
-        return message

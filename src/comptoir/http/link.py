@@ -10,9 +10,10 @@ import signal
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from socket import socket
-from typing import Literal, Self
+from typing import Literal
 
 import msgspec
+from typing_extensions import override
 
 Mode = Literal["sum", "max", "livesum", "livemax"]
 """The sum of the values of all workers; `live`: without those of workers that have ended."""
@@ -42,60 +43,55 @@ def lasting(counted: Counted) -> Counted:
 
 
 class Channel:
-    """One end of the pair, in the running event loop."""
+    """One end of the pair."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
+    _reader: asyncio.StreamReader
+    _writer: asyncio.StreamWriter
+    _is_open = False
 
-    @classmethod
-    async def open(cls, end: socket) -> Self:
-        """The channel over a connected socket."""
-        return cls(*await asyncio.open_connection(sock=end))
+    def __init__(self, end: socket) -> None:
+        self.end = end
+
+    async def open(self) -> None:
+        """Open it in the running event loop."""
+        self._reader, self._writer = await asyncio.open_connection(sock=self.end)
+        self._is_open = True
 
     def send(self, frame: bytes) -> None:
-        """Send a frame, unless the other process has not read the one before."""
-        transport = self._writer.transport
-        if not transport.is_closing() and not transport.get_write_buffer_size():
+        """Send a frame if it is open, and the other process has read the one before."""
+        if self._is_open and not self._writer.transport.get_write_buffer_size():
             self._writer.write(len(frame).to_bytes(_SIZE_BYTES) + frame)
 
     async def frames(self) -> AsyncIterator[bytes]:
-        """The frames of the other process, until its end."""
+        """The frames of the other process, until its end, which closes this one, too."""
         with suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 size = int.from_bytes(await self._reader.readexactly(_SIZE_BYTES))
                 yield await self._reader.readexactly(size)
-
-    def close(self) -> None:
-        """Close this end."""
+        self._is_open = False
         self._writer.close()
 
 
-class SupervisorLink:
-    """A worker's connection to its supervisor."""
+class SupervisorLink(Channel):
+    """A worker's end, open while it serves; this process stops when the supervisor has ended."""
 
-    def __init__(self, end: socket) -> None:
-        self._end = end
-        self._channel: Channel | None = None
-        self._following: asyncio.Task[None] | None = None
-        self.serves = False
-        """Whether the worker serves, and reports."""
-        self.count: Callable[[], Counted] = dict
-        """Returns what this process has counted since its start."""
-        self.total = b""
-        """The latest `Counted` of all workers, encoded; nothing before the first."""
+    count: Callable[[], Counted] = dict
+    """Returns what this process has counted since its start."""
+    total = b""
+    """The latest `Counted` of all workers, encoded; nothing before the first."""
+    _following: asyncio.Task[None]
 
+    @override
     async def open(self) -> None:
-        """Open it in the running event loop; this process stops when the supervisor has ended."""
-        self._channel = await Channel.open(self._end)
-        self._following = asyncio.create_task(self._follow(self._channel))
+        await super().open()
+        self._following = asyncio.create_task(self._follow())
+        self.report()
 
-    async def _follow(self, channel: Channel) -> None:
-        async for frame in channel.frames():
+    async def _follow(self) -> None:
+        async for frame in self.frames():
             self.total = frame
         os.kill(os.getpid(), signal.SIGTERM)
 
     def report(self) -> None:
         """Tell the supervisor what this process has counted."""
-        if self.serves and self._channel is not None:
-            self._channel.send(encode(self.count()))
+        self.send(encode(self.count()))

@@ -66,47 +66,27 @@ class RequestLog:
             os.write(self._descriptor, piece)
 
 
-class _Line(msgspec.Struct):
-    """The line of a request, with its members in the order of the output."""
-
-    time: str
-    level: str
-    event: str
-    id: str
-    method: str
-    path: str
-    status: int
-    bytes: int
-    ms: float
-    by: str
-    client: str
-    fault: str | msgspec.UnsetType
-    query: str | msgspec.UnsetType
-    checks: list[str] | msgspec.UnsetType
-
-
 def _json_line(exchange: Exchange, redactor: Redactor | None) -> bytes:
     second, fraction = divmod(exchange.ended_at, 1)
-    line = _Line(
-        f"{_second(int(second))}.{int(fraction * 1_000):03d}Z",
-        "info" if exchange.status < 500 else "error",
-        "request",
-        exchange.id,
-        exchange.method[:20],
-        exchange.path[:_MAX_PATH],
-        exchange.status,
-        exchange.size,
-        round(exchange.seconds * 1_000, 3),
-        exchange.subject,
-        exchange.client,
-        exchange.fault or msgspec.UNSET,
-        msgspec.UNSET,
-        msgspec.UNSET,
-    )
+    path = exchange.path[:_MAX_PATH]
+    line: dict[str, str | int | float | list[str]] = {
+        "time": f"{_second(int(second))}.{int(fraction * 1_000):03d}Z",
+        "level": "info" if exchange.status < 500 else "error",
+        "event": "request",
+        "id": exchange.id,
+        "method": exchange.method[:20],
+        "path": path if redactor is None else redactor.path(path),
+        "status": exchange.status,
+        "bytes": exchange.size,
+        "ms": round(exchange.seconds * 1_000, 3),
+        "by": exchange.subject,
+        "client": exchange.client,
+    }
+    if exchange.fault:
+        line["fault"] = exchange.fault
     if redactor is not None:
-        line.path = redactor.path(line.path)
-        line.query = redactor.query(exchange.query)[:_MAX_PATH]
-        line.checks = [each.check for each in exchange.refused]
+        line["query"] = redactor.query(exchange.query)[:_MAX_PATH]
+        line["checks"] = [each.check for each in exchange.refused]
     return _encode(line) + b"\n"
 
 

@@ -12,7 +12,7 @@ from comptoir.errors.refusal import ExceededLimit
 from comptoir.errors.table import SLOW_DOWN
 from comptoir.http.exchange import Exchange
 from comptoir.http.link import Counted, Key, Mode, SupervisorLink, decode
-from comptoir.http.tls import PRESENTED
+from comptoir.http.tls import Presented
 from comptoir.request.path import READ_METHODS, WRITE_METHODS
 from comptoir.store.control import ControlWatch
 from comptoir.store.refusals import taken_errors
@@ -45,8 +45,7 @@ class DeclaredMetric(NamedTuple):
     @property
     def full_name(self) -> str:
         """The name by which Prometheus has it."""
-        is_counter = self.mode == "sum" and not self.bounds
-        return f"{_PREFIX}{self.name}{'_total' if is_counter else ''}"
+        return f"{_PREFIX}{self.name}{'_total' if self.kind == 'counter' else ''}"
 
     @property
     def kind(self) -> str:
@@ -126,13 +125,9 @@ _SUM = "sum"
 
 
 class ClientConnections:
-    """The connections of clients that are open in this process."""
+    """The number of connections of clients that are open in this process."""
 
-    def __init__(self) -> None:
-        self.count = 0
-
-
-CONNECTIONS = ClientConnections()
+    count = 0
 
 
 class Counts(NamedTuple):
@@ -169,7 +164,8 @@ class Metrics:
             if not each.labels and not each.bounds:
                 self._own[each.mode][each.name,] = 0.0
 
-    def _count(self, name: str, *labels: str, number: float = 1.0) -> None:
+    def increase(self, name: str, *labels: str, number: float = 1.0) -> None:
+        """Add to a counter, or to a part of a histogram."""
         values, key = self._own["sum"], (name, *labels)
         values[key] = values.get(key, 0.0) + number
 
@@ -181,10 +177,11 @@ class Metrics:
             numbers[bisect_left(bounds, each)] += 1
         for part, number in zip(_BUCKETS_OF[name], numbers, strict=True):
             if number:
-                self._count(name, part, number=number)
-        self._count(name, _SUM, number=sum(found))
+                self.increase(name, part, number=number)
+        self.increase(name, _SUM, number=sum(found))
 
-    def _set(self, name: str, value: float, *labels: str) -> None:
+    def set(self, name: str, value: float, *labels: str) -> None:
+        """Set a gauge."""
         self._own[_BY_NAME[name].mode][name, *labels] = float(value)
 
     def watch(self, store: Store, clients: ControlWatch) -> None:
@@ -195,27 +192,15 @@ class Metrics:
         if self._link is not None:
             self._link.count = lambda: self._own
 
-    def count_replica_read(self, outcome: str) -> None:
-        """Count the outcome of a read that a replica may serve."""
-        self._count("replica_reads", outcome)
-
-    def note_notification_lag(self, seconds: float) -> None:
-        """Record by how much notifications are late."""
-        self._set("notification_lag_seconds", seconds)
-
     def count_oauth(self, endpoint: str, outcome: str) -> None:
         """Count a request to an endpoint of OAuth."""
-        self._count("oauth_requests", endpoint, outcome)
+        self.increase("oauth_requests", endpoint, outcome)
         if outcome == SLOW_DOWN.error:
-            self._count("limited", ExceededLimit.GUESSES)
-
-    def count_issuer_fetch(self, issuer: str, outcome: str) -> None:
-        """Count a fetch of the keys of the issuer with this URL."""
-        self._count("issuer_fetches", issuer, outcome)
+            self.increase("limited", ExceededLimit.GUESSES)
 
     def count_delivery(self, outcome: str, late: float | None) -> None:
         """Count an attempt to deliver notifications, late by some seconds if it has succeeded."""
-        self._count("deliveries", outcome)
+        self.increase("deliveries", outcome)
         if late is not None:
             self._observe("delivery_lag_seconds", (late,))
 
@@ -223,9 +208,9 @@ class Metrics:
         """Count exchanges that have ended, and record the condition of the store."""
         if self._store is not None:
             condition = self._store.condition
-            self._set("last_change_ahead_until_timestamp_seconds", condition.ahead_until)
-            self._set("last_write_timestamp_seconds", condition.stored_at)
-            self._set("disk_full_timestamp_seconds", condition.full_at)
+            self.set("last_change_ahead_until_timestamp_seconds", condition.ahead_until)
+            self.set("last_write_timestamp_seconds", condition.stored_at)
+            self.set("disk_full_timestamp_seconds", condition.full_at)
         self._observe("request_seconds", [each.seconds for each in exchanges])
         numbers: dict[tuple[str, int], int] = {}
         for exchange in exchanges:
@@ -234,34 +219,34 @@ class Metrics:
             key = (method, exchange.status)
             numbers[key] = numbers.get(key, 0) + 1
             for refused in exchange.refused:
-                self._count("refused", refused.code)
+                self.increase("refused", refused.code)
                 if refused.limit is not None:
-                    self._count("limited", refused.limit)
+                    self.increase("limited", refused.limit)
         for (method, status), number in numbers.items():
-            self._count("requests", method, str(status), number=number)
+            self.increase("requests", method, str(status), number=number)
 
     def sample(self) -> None:
         """Record what waits, runs and is open now."""
-        self._set("client_connections", CONNECTIONS.count)
+        self.set("client_connections", ClientConnections.count)
         # one of them reads the folder
-        self._set("descriptors", sum(1 for _ in _DESCRIPTORS.iterdir()) - 1)
-        self._set("descriptor_limit", resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        self.set("descriptors", sum(1 for _ in _DESCRIPTORS.iterdir()) - 1)
+        self.set("descriptor_limit", resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         for code, number in taken_errors().items():
-            self._count("database_errors", code, number=number)
-        self._set("certificate_end_timestamp_seconds", PRESENTED.ends_at)
+            self.increase("database_errors", code, number=number)
+        self.set("certificate_end_timestamp_seconds", Presented.ends_at)
         if self._clients is not None:
-            self._set("clients_age_seconds", self._clients.age)
+            self.set("clients_age_seconds", self._clients.age)
             if self._clients.known is not None:
-                self._set("credential_end_timestamp_seconds", self._clients.known.next_end(time()))
+                self.set("credential_end_timestamp_seconds", self._clients.known.next_end(time()))
         if self._store is not None:
-            self._set("later_catalog", self._store.condition.has_later_catalog)
+            self.set("later_catalog", self._store.condition.has_later_catalog)
             load = self._store.load
-            self._set("queued_writes", load.waiting_writes)
-            self._set("queued_scans", load.reads.waiting)
-            self._set("scans_running", load.reads.running)
-            self._set("scan_threads", load.reads.permits)
-            self._set("database_connections", load.used_connections, "used")
-            self._set("database_connections", load.idle_connections, "idle")
+            self.set("queued_writes", load.waiting_writes)
+            self.set("queued_scans", load.reads.waiting)
+            self.set("scans_running", load.reads.running)
+            self.set("scan_threads", load.reads.permits)
+            self.set("database_connections", load.used_connections, "used")
+            self.set("database_connections", load.idle_connections, "idle")
 
     async def report(self) -> None:
         """Record the state of the process also while no request ends, and report it."""

@@ -24,7 +24,7 @@ from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
 from comptoir.http.cycle import Cycle, GatheringTransport
 from comptoir.http.exchange import NO_STORE, ProfileHeaders, next_id
-from comptoir.http.metrics import CONNECTIONS
+from comptoir.http.metrics import ClientConnections
 from comptoir.http.tls import renewing_context
 from comptoir.response.errors import ErrorWriter
 
@@ -140,14 +140,14 @@ class Protocol(HttpToolsProtocol):
     # uvicorn narrows the argument's type in the same way
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        CONNECTIONS.count += 1
+        ClientConnections.count += 1
         super().connection_made(GatheringTransport(transport, self._settings.stall_seconds))
         self.flow = InOrder(self.transport, self._waiting)
         self._start_deadline()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        CONNECTIONS.count -= 1
+        ClientConnections.count -= 1
         self._cancel_deadline()
         self.transport.forget()
         for timer in (self._probe, self._idle_timer):
@@ -430,7 +430,9 @@ class Protocol(HttpToolsProtocol):
             else:
                 self._disconnect(previous)
                 previous = None
-        self.cycle = self._final_cycle(method)
+        self.on_message_begin()
+        self.scope["method"] = method
+        self.cycle = self._new_cycle(expects_continue=False, keeps_alive=False)
         app = _refusing(refusal, self._settings)
         if previous is None or previous.response_complete:
             self._start(self.cycle, app)
@@ -448,11 +450,6 @@ class Protocol(HttpToolsProtocol):
     def _disconnect(cycle: Cycle) -> None:
         cycle.disconnected = True
         cycle.message_event.set()
-
-    def _final_cycle(self, method: str) -> Cycle:
-        self.on_message_begin()
-        self.scope["method"] = method
-        return self._new_cycle(expects_continue=False, keeps_alive=False)
 
     def _new_cycle(self, *, expects_continue: bool, keeps_alive: bool) -> Cycle:
         # by their positions, because names would cost a dictionary

@@ -7,14 +7,12 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from multiprocessing.context import ForkProcess, SpawnProcess
-from typing import Protocol
 
 from starlette.types import ASGIApp
-from typing_extensions import override
 from uvicorn import Server
 from uvicorn.config import STARTUP_FAILURE
 
@@ -54,16 +52,11 @@ def bind(host: str, port: int, prefix: str = "") -> socket.socket:
     return listener
 
 
-def bind_all(settings: Settings) -> Sequence[socket.socket]:
-    """Listen on the address of the API, and on that of the operator; raises like `bind`."""
-    listeners = [bind(settings.host, settings.port)]
+def bind_all(settings: Settings) -> Iterator[socket.socket]:
+    """Listen on the address of the API, then on that of the operator; raises like `bind`."""
+    yield bind(settings.host, settings.port)
     if settings.admin_port:
-        try:
-            listeners.append(bind(settings.admin_host, settings.admin_port, "admin_"))
-        except OperatorError:
-            listeners[0].close()
-            raise
-    return listeners
+        yield bind(settings.admin_host, settings.admin_port, "admin_")
 
 
 def run(app: ASGIApp, settings: Settings, listeners: Sequence[socket.socket]) -> None:
@@ -73,12 +66,8 @@ def run(app: ASGIApp, settings: Settings, listeners: Sequence[socket.socket]) ->
         Server(ServerConfig(app, settings)).run(list(listeners))
 
 
-class Build(Protocol):
-    """Makes the application of a worker: a function of a module, which the worker imports."""
-
-    def __call__(self, settings: Settings, *, link: SupervisorLink) -> ASGIApp:
-        """Make it; raises `OperatorError` if that is not possible."""
-
+Build = Callable[[SupervisorLink], ASGIApp]
+"""Makes the application of a worker, which imports it; raises `OperatorError` if it cannot."""
 
 TICK_SECONDS = 1.0
 """Seconds between two looks at all workers."""
@@ -96,21 +85,6 @@ _WINDOW = 60
 """The looks at workers that all serve after which a failure no longer counts."""
 
 _log = logging.getLogger(__name__)
-
-
-class _WorkerServer(Server):
-    """Serves in a worker, and reports to the supervisor from then on."""
-
-    def __init__(self, config: ServerConfig, link: SupervisorLink) -> None:
-        super().__init__(config)
-        self._link = link
-
-    @override
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await self._link.open()
-        await super().startup(sockets)
-        self._link.serves = True
-        self._link.report()
 
 
 def _work(
@@ -131,11 +105,10 @@ def _work(
     set_up_logging(settings.log_level)
     link = SupervisorLink(end)
     try:
-        app = build(settings, link=link)
+        app = build(link)
     except OperatorError as error:
         sys.exit(f"comptoir: {error}")
-    with suppress(KeyboardInterrupt):
-        _WorkerServer(ServerConfig(app, settings), link).run(list(listeners))
+    run(app, settings, listeners)
 
 
 class _Worker:
@@ -148,8 +121,9 @@ class _Worker:
         listeners: Sequence[socket.socket],
         others: Iterable["_Worker"],
     ) -> None:
-        self._end, theirs = socket.socketpair()
-        ends = [self._end, *(each._end for each in others)]
+        ours, theirs = socket.socketpair()
+        self.channel = Channel(ours)
+        ends = [ours, *(each.channel.end for each in others)]
         self._process = WORKER_PROCESS(
             target=_work, args=(build, settings, listeners, theirs, ends)
         )
@@ -157,14 +131,13 @@ class _Worker:
         """The looks since its last report; None before the first."""
         self.counted: Counted = {}
         """The counts that it has reported."""
-        self._channel: Channel | None = None
         try:
             # a copy must not pass a signal on to this process
             signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
             with theirs:
                 self._process.start()
         except OSError:
-            self._end.close()
+            ours.close()
             raise
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
@@ -177,13 +150,12 @@ class _Worker:
         loop = asyncio.get_running_loop()
         ended = asyncio.Event()
         loop.add_reader(self._process.sentinel, ended.set)
-        self._channel = await Channel.open(self._end)
-        self.tell(total)
-        async for frame in self._channel.frames():
+        await self.channel.open()
+        self.channel.send(total)
+        async for frame in self.channel.frames():
             self.silent, self.counted = 0, decode(frame)
         await ended.wait()
         loop.remove_reader(self._process.sentinel)
-        self._channel.close()
         self._process.join()
         return self._process.exitcode or 0
 
@@ -197,14 +169,12 @@ class _Worker:
         """Whether its event loop does not run any more."""
         return self.silent is not None and self.silent > MOST_SILENT
 
-    def tell(self, total: bytes) -> None:
-        """Send the total of all workers."""
-        if self._channel is not None:
-            self._channel.send(total)
-
 
 class Supervisor:
-    """Keeps as many workers as the settings say, until a signal asks to stop."""
+    """Keeps as many workers as the settings say, until a signal asks to stop.
+
+    They then finish their requests.
+    """
 
     def __init__(
         self, build: Build, settings: Settings, listeners: Sequence[socket.socket]
@@ -297,7 +267,7 @@ class Supervisor:
                     worker.signal(signal.SIGKILL)
             self._total = encode(total)
             for worker in serving:
-                worker.tell(self._total)
+                worker.channel.send(self._total)
 
 
 def _cause(worker: _Worker, status: int) -> str:
@@ -306,11 +276,3 @@ def _cause(worker: _Worker, status: int) -> str:
     if status < 0:
         return f"a worker has ended by {signal.Signals(-status).name}"
     return f"a worker has ended with status {status}"
-
-
-def supervise(build: Build, settings: Settings, listeners: Sequence[socket.socket]) -> None:
-    """Serve by several workers until a signal asks to stop, and let them finish their requests.
-
-    Raises `OperatorError` if workers fail again and again.
-    """
-    asyncio.run(Supervisor(build, settings, listeners).run())

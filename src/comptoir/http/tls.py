@@ -22,17 +22,14 @@ class Presented:
     ends_at = 0.0
 
 
-PRESENTED = Presented()
-
-
 def renewing_context(settings: Settings) -> ssl.SSLContext:
     """The context of a server, which presents what the files of the settings contain.
 
     Each handshake checks whether the files have changed. While new content cannot be used, the
     service logs that once and presents the former certificate. Raises `OperatorError` like
-    `check_certificate`.
+    `checked_context`.
     """
-    loaded, context = _fingerprints(settings), _load(settings)
+    loaded, context = _fingerprints(settings), checked_context(settings)
 
     def present(
         connection: ssl.SSLSocket | ssl.SSLObject, _name: str | None, _: ssl.SSLContext
@@ -42,18 +39,13 @@ def renewing_context(settings: Settings) -> ssl.SSLContext:
         if found != loaded:
             loaded = found
             try:
-                context = _load(settings)
+                context = checked_context(settings)
             except OperatorError as error:
                 _log.warning("the former TLS certificate remains in use: %s", error)
         connection.context = context
 
     context.sni_callback = present
     return context
-
-
-def check_certificate(settings: Settings) -> None:
-    """Raise `OperatorError` if the service cannot present the certificate of the settings."""
-    _load(settings)
 
 
 def _fingerprints(settings: Settings) -> Sequence[tuple[int, ...]]:
@@ -69,7 +61,8 @@ def _version(path: Path) -> tuple[int, ...]:
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
-def _load(settings: Settings) -> ssl.SSLContext:
+def checked_context(settings: Settings) -> ssl.SSLContext:
+    """A context with the certificate of the settings; raises `OperatorError` if it is unusable."""
     certificate, key = Path(settings.tls_certificate), Path(settings.tls_key)
     try:
         # Debian lets the group ssl-cert read keys
@@ -87,7 +80,7 @@ def _load(settings: Settings) -> ssl.SSLContext:
         ) from error
     except OSError as error:
         raise problems.UNREADABLE_CERTIFICATE(path=error.filename, reason=error.strerror) from error
-    PRESENTED.ends_at = end.timestamp()
+    Presented.ends_at = end.timestamp()
     return context
 
 

@@ -9,37 +9,34 @@ from decimal import Decimal
 
 from comptoir.edm.model import EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import PrimitiveType
+from comptoir.profiles.record import Profile
 
 _URL = "https://oasis-tcs.github.io/odata-vocabularies/vocabularies"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Capabilities:
-    """Capabilities that `$metadata` and OpenAPI announce beyond the model.
+    """Capabilities that `$metadata` and OpenAPI announce beyond the model: those of a profile, too.
 
     `filter_functions`: the canonical functions of `$filter`. `transformations`: those of `$apply`,
-    and `methods_of` the aggregation methods of a type. `unsupported`: query options that are
-    refused. `tracks_changes`: there are delta links. `expand_levels`: the depth of `$expand`.
+    and `methods_of` the aggregation methods of a type. `expand_levels`: the depth of `$expand`.
     `read_scope` and `write_scope`: the scopes that a token needs. `token_url`: where programs get
-    one (RFC 6749, 4.4). `sets_at_root`: the sets of a company are addressed at the root of the
-    service, too. `refuses_computed`: a body must not have what only the service sets.
-    `inserts_related`: a create may have related records in its body. `edit_terms`: properties say
-    by terms of the model's namespace whether clients may set them.
+    one (RFC 6749, 4.4). Capabilities are compared by identity, since a cache has them in its keys.
     """
 
+    behaviour: Profile
     filter_functions: tuple[str, ...]
     transformations: tuple[str, ...]
     methods_of: Callable[[PrimitiveType], tuple[str, ...]]
-    unsupported: frozenset[str]
-    tracks_changes: bool
     expand_levels: int
     read_scope: str
     write_scope: str
     token_url: str
-    sets_at_root: bool
-    refuses_computed: bool
-    inserts_related: bool
-    edit_terms: bool
+
+    @property
+    def refuses_computed(self) -> bool:
+        """Whether a body must not have what only the service sets."""
+        return self.behaviour.writes.computed != "ignored"
 
 
 _NAMES = ("Core", "Capabilities", "Authorization", "Aggregation", "Repeatability", "Validation")
@@ -124,7 +121,7 @@ def edit_annotations(
     entity_set: EntitySet, declared: Property, capabilities: Capabilities
 ) -> Annotations:
     """Terms for what clients may not set, or only in a create, as Business Central has them."""
-    is_shown = capabilities.edit_terms and not declared.is_stream
+    is_shown = capabilities.behaviour.forms.edit_terms and not declared.is_stream
     if not is_shown or _settable(entity_set, declared, creating=False):
         return {}
     term = f"{entity_set.type.namespace}.AllowEdit"
@@ -206,7 +203,7 @@ def container_annotations(capabilities: Capabilities) -> Annotations:
             "SupportedFormats": ("multipart/mixed", "application/json"),
         },
         "Capabilities.FilterFunctions": capabilities.filter_functions,
-        "Capabilities.DeepInsertSupport": {"Supported": capabilities.inserts_related},
+        "Capabilities.DeepInsertSupport": {"Supported": capabilities.behaviour.writes.related},
         "Capabilities.DeepUpdateSupport": {"Supported": False},
         "Repeatability.Supported": True,
     }
@@ -276,8 +273,9 @@ def _query_capabilities(entity_set: EntitySet, capabilities: Capabilities) -> An
         for name in filter_only
     )
     expandable = bool(entity_type.navigation) or not entity_set.per_company
-    is_tracked = entity_set.tracks_changes and capabilities.tracks_changes
-    unsupported = capabilities.unsupported
+    queries = capabilities.behaviour.queries
+    is_tracked = entity_set.tracks_changes and queries.tracks_changes
+    unsupported = queries.unsupported
     aggregation: Annotations = {}
     if "$apply" not in unsupported:
         aggregation = {"Aggregation.ApplySupported": _aggregation(entity_set, capabilities)}

@@ -47,17 +47,9 @@ _NO_ATTRIBUTES = {"$Type", "$Nullable", "$Collection", "$Key", "$NavigationPrope
 """The members that are other attributes in XML, or elements."""
 
 _TAGS = {bool: "Bool", int: "Int", Decimal: "Decimal", str: "String"}
+_READ_WRITE = AnnotatedMember("Core.Permission", "ReadWrite")
 _Object = dict[str, object]
 _encode = msgspec.json.Encoder(decimal_format="number").encode
-
-
-def csdl_version(media_type: str, *, speaks_401: bool) -> str:
-    """The version of the document, which is also the `OData-Version` of the response.
-
-    `speaks_401`: the request's `OData-MaxVersion` is 4.01 or later. XML is 4.0 without it, because
-    some clients refuse any other version. JSON exists since 4.01.
-    """
-    return "4.01" if media_type == JSON or speaks_401 else "4.0"
 
 
 @lru_cache(_CACHED_DOCUMENTS)
@@ -66,12 +58,12 @@ def metadata_document(
 ) -> bytes:
     """`$metadata` at the root of the service, or at a company's root.
 
-    `media_type` is one of `MEDIA_TYPES`, and `version` the result of `csdl_version`.
+    `media_type` is one of `MEDIA_TYPES`, and `version` that of OData, 4.0 or 4.01.
 
     Both documents declare the same types and sets, because navigation and context URLs refer to the
     sets, and generated clients need them. Only the sets at the root are in the service document;
     the others are declared as not readable. At the root of the service, companies contain them;
-    some profiles have them there, too (`Capabilities.sets_at_root`).
+    some profiles have them there, too (`Routes.sets_at_root`).
     """
     sets = (_set(each, capabilities, under_company=under_company) for each in model.sets)
     annotations = container_annotations(capabilities)
@@ -160,8 +152,13 @@ def _property(entity_set: EntitySet, declared: Property, capabilities: Capabilit
         **_computed(entity_set, declared, capabilities),
         **({"Core.Immutable": True} if declared.immutable else {}),
         **{f"Validation.{each}": bound for each, bound in edm_type.bounds.items()},
-        **_suggested(declared),
-        **_written_alone(declared),
+        # suggestions are examples, because the terms for lists would exclude other values
+        **{
+            f"Core.Example#Usual{number}": {"@type": "Core.PrimitiveExampleValue", "Value": value}
+            for number, value in enumerate(declared.suggested, 1)
+        },
+        # a stream can be written, also if its record cannot
+        **({"Core.Permissions": _READ_WRITE} if declared.is_stream else {}),
         **edit_annotations(entity_set, declared, capabilities),
     }
     members: _Object = {} if edm_type.edm_name == TEXT.edm_name else {"$Type": edm_type.edm_name}
@@ -179,20 +176,6 @@ def _computed(entity_set: EntitySet, declared: Property, capabilities: Capabilit
         return {"Core.Computed": True}
     has_default = is_writable and entity_set.type.has_computed_default(declared)
     return {"Core.ComputedDefaultValue": True} if has_default else {}
-
-
-def _suggested(declared: Property) -> Annotations:
-    """Suggested values as examples, because the terms for lists would exclude other values."""
-    return {
-        f"Core.Example#Usual{number}": {"@type": "Core.PrimitiveExampleValue", "Value": value}
-        for number, value in enumerate(declared.suggested, 1)
-    }
-
-
-def _written_alone(declared: Property) -> Annotations:
-    """A stream can be written, also if its record cannot."""
-    permission = AnnotatedMember("Core.Permission", "ReadWrite")
-    return {"Core.Permissions": permission} if declared.is_stream else {}
 
 
 def _filter_only(name: str) -> _Element:
@@ -248,7 +231,7 @@ def _partner(model: Model, entity_type: EntityType, declared: NavigationProperty
 
 def _set(entity_set: EntitySet, capabilities: Capabilities, *, under_company: bool) -> _Element:
     at_top = entity_set.per_company == under_company or (
-        entity_set.per_company and capabilities.sets_at_root
+        entity_set.per_company and capabilities.behaviour.routes.sets_at_root
     )
     if at_top:
         annotations = set_annotations(entity_set, capabilities, at_root=True)

@@ -13,14 +13,14 @@ from comptoir.edm.types import JsonSchema
 from comptoir.errors.messages import filled
 from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.openapi_schemas import (
-    ErrorResponses,
     Operation,
     Response,
+    error_references,
+    error_responses,
     schemas,
     shared,
     with_facts,
 )
-from comptoir.profiles.record import WriteRules
 
 _ACCESS = ("Data-Access-Intent", "Consistency-Token")
 """The parameters of all reads of records."""
@@ -42,12 +42,12 @@ def openapi_document(model: Model, settings: Settings, capabilities: Capabilitie
     several host names; with `admin_port`, the API is not there.
     """
     base_url = settings.base_url
-    errors = ErrorResponses(settings.behaviour)
+    errors = error_responses(settings.behaviour)
     about = filled(shared().about, {"whole_digits": WHOLE_DIGITS, "scale": SCALE})
     here = {"url": urlsplit(base_url).path, "description": "The host of this document."}
     relative = [] if settings.admin_port else [here]
     tags = [{"name": each.name, "description": each.type.description} for each in model.sets]
-    paths = _Paths(model, capabilities, settings.behaviour.writes, errors)
+    paths = _Paths(model, capabilities, errors)
     return _encode(
         {
             "openapi": "3.1.0",
@@ -66,8 +66,8 @@ def openapi_document(model: Model, settings: Settings, capabilities: Capabilitie
             "paths": dict(paths.all()),
             "components": {
                 "schemas": schemas(model, capabilities),
-                "parameters": _parameters(settings, capabilities),
-                "responses": errors.shared(),
+                "parameters": _parameters(settings),
+                "responses": errors,
                 "securitySchemes": _security_schemes(capabilities),
             },
         }
@@ -82,22 +82,22 @@ def _other_names(aliases: Mapping[str, str]) -> str:
     return f"\nSome entity sets have a second name, with the same records: {named}.\n"
 
 
-def _parameters(settings: Settings, capabilities: Capabilities) -> Mapping[str, JsonSchema]:
+def _parameters(settings: Settings) -> Mapping[str, JsonSchema]:
     """The shared parameters by name, query options without their `$`.
 
     `$skiptoken` and `$deltatoken` are not listed, because clients only follow links with them.
     """
-    rules = settings.behaviour.writes
+    rules, queries = settings.behaviour.writes, settings.behaviour.queries
     facts = {
         "page_size": f"{settings.page_size:,}",
         "max_page_size": f"{settings.max_page_size:,}",
-        "tracking": _TRACKING if capabilities.tracks_changes else "",
+        "tracking": _TRACKING if queries.tracks_changes else "",
         "short_by": rules.short_by,
     }
     found = {
         name: {**each, "description": filled(str(each["description"]), facts)}
         for name, each in shared().parameters.items()
-        if each["name"] not in capabilities.unsupported
+        if each["name"] not in queries.unsupported
     }
     if not rules.if_none_match:
         del found["If-None-Match-any"]
@@ -124,12 +124,10 @@ def _security_schemes(capabilities: Capabilities) -> Mapping[str, JsonSchema]:
 class _Paths:
     """The paths of the API with their operations, whose ids consist of the set and the verb."""
 
-    def __init__(
-        self, model: Model, capabilities: Capabilities, rules: WriteRules, errors: ErrorResponses
-    ) -> None:
+    def __init__(self, model: Model, capabilities: Capabilities, errors: Iterable[str]) -> None:
         self._model = model
         self._capabilities = capabilities
-        self._rules = rules
+        self._rules = capabilities.behaviour.writes
         self._errors = errors
 
     def all(self) -> Paths:
@@ -289,14 +287,14 @@ class _Paths:
         self, found: Operation, parameters: Iterable[str], facts: Mapping[str, str]
     ) -> JsonSchema:
         """The members of an operation that do not depend on its address."""
-        unsupported = self._capabilities.unsupported
+        unsupported = self._capabilities.behaviour.queries.unsupported
         listed = [each for each in parameters if each and f"${each}" not in unsupported]
         operation: dict[str, object] = {
             "summary": filled(found.summary, facts),
             "parameters": [{"$ref": f"#/components/parameters/{each}"} for each in listed],
             "responses": {
                 **{status: self._response(each, facts) for status, each in found.responses.items()},
-                **self._errors.references(found.kind),
+                **error_references(found.kind, self._errors),
             },
         }
         if found.description:

@@ -1,6 +1,6 @@
 """The schemas of records, pages, batches and errors in OpenAPI (JSON Schema 2020-12)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -167,7 +167,7 @@ def _create(model: Model, entity_set: EntitySet, capabilities: Capabilities) -> 
             if not declared.required and not entity_type.has_computed_default(declared):
                 schema["default"] = declared.type.wire(declared.initial)
             properties[declared.name] = schema
-    if capabilities.inserts_related:
+    if capabilities.behaviour.writes.related:
         for navigation in entity_type.navigation:
             if navigation.collection and not model.by_name[navigation.target].read_only:
                 properties[navigation.name] = _NEW_RELATED
@@ -225,28 +225,25 @@ _IN_ONE_GROUP: Mapping[str, str] = {
 """Errors that do not occur under a profile with an override of their only group."""
 
 
-class ErrorResponses:
-    """The error responses of the operations, which share them."""
+_REFUSED = "refused-"
 
-    def __init__(self, profile: Profile) -> None:
-        self._texts: dict[int, list[tuple[str, str]]] = {}
-        """The codes that clients meet by status, each with a text that says when."""
 
-        for status, code, text in _rows(profile):
-            self._texts.setdefault(status, []).append((code, text))
+def error_responses(profile: Profile) -> Mapping[str, JsonSchema]:
+    """The error responses that operations share, each with its codes and their meanings."""
+    texts: dict[int, list[tuple[str, str]]] = {}
+    for status, code, text in _rows(profile):
+        texts.setdefault(status, []).append((code, text))
+    return {f"{_REFUSED}{status}": _response(status, texts[status]) for status in sorted(texts)}
 
-    def references(self, kind: Kind) -> Mapping[str, JsonSchema]:
-        """References to the responses of operations of a kind."""
-        left_out = {each.status for each in _NOT_OF[kind]}
-        return {
-            str(status): {"$ref": f"#/components/responses/refused-{status}"}
-            for status in sorted(self._texts.keys() - left_out)
-        }
 
-    def shared(self) -> Mapping[str, JsonSchema]:
-        """The responses by name, each with its codes and their meanings."""
-        found = sorted(self._texts.items())
-        return {f"refused-{status}": _response(status, texts) for status, texts in found}
+def error_references(kind: Kind, names: Iterable[str]) -> Mapping[str, JsonSchema]:
+    """References to those of the error responses that operations of a kind have, by status."""
+    left_out = {f"{_REFUSED}{each.status}" for each in _NOT_OF[kind]}
+    return {
+        name.removeprefix(_REFUSED): {"$ref": f"#/components/responses/{name}"}
+        for name in names
+        if name not in left_out
+    }
 
 
 def _rows(profile: Profile) -> Iterator[tuple[int, str, str]]:

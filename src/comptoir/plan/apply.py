@@ -332,7 +332,7 @@ class PipelineBinder:
         resolved = resolve(node, self._aliases, limits)
         self._nodes += sum(1 for _ in tree.walk(resolved))
         if self._nodes > limits.nodes:
-            raise rows.LONG_WITH_ALIASES(self.option, node.position, limit=limits.nodes)
+            raise rows.TOO_MANY_NODES(self.option, node.position, limit=limits.nodes)
         return resolved
 
     def _total_order(self) -> tuple[OrderKey, ...]:

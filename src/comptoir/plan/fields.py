@@ -221,11 +221,11 @@ class ExpandBinder:
     ) -> Expansion:
         inner = self._inner(name, entity_set, item, depth)
         if depth > self.limits.depth:
-            raise rows.DEEP_EXPANSION(EXPAND, item.position, limit=self.limits.depth)
+            raise rows.EXPAND_TOO_DEEP(EXPAND, item.position, limit=self.limits.depth)
         self.items += 1
         if self.items > self.limits.items:
             # the parser counts a `*` as one item
-            raise rows.LONG_EXPANSION(EXPAND, item.position, limit=self.limits.items)
+            raise rows.EXPAND_TOO_LONG(EXPAND, item.position, limit=self.limits.items)
         options, positions = item.options, item.positions
         for option in _UNSUPPORTED:
             if option in options.given:

@@ -13,7 +13,7 @@ from comptoir.auth.roles import Right, Rights
 from comptoir.edm.model import Company, EntitySet, EntityType, Model, Property
 from comptoir.edm.types import EdmError, Guid, Stored
 from comptoir.errors import refusal_rows as rows
-from comptoir.errors.refusal import ErrorDetail, Refusal
+from comptoir.errors.refusal import Refusal
 from comptoir.jsonvalue import Json, json_type
 from comptoir.plan.target import RecordAddress, RecordPath, check_right
 from comptoir.request.headers import EntityTags
@@ -275,13 +275,10 @@ class BodyBinder:
         )
 
     def _bound(self, *, key_is_generated: bool = False) -> Body:
-        """The bound body; its refusal is that of the first error, with all of them as details."""
+        """The bound body; its refusal is that of the first error, with the others."""
         refusal = self._errors[0] if self._errors else None
-        if refusal is not None and len(self._errors) > 1:
-            refusal.details = tuple(
-                ErrorDetail(each.error.code, each.message, each.target or "")
-                for each in self._errors[:MOST_ERRORS]
-            )
+        if refusal is not None:
+            refusal.others = self._errors[1:MOST_ERRORS]
         return Body(self._values, refusal, key_is_generated, self._unchanged)
 
 

@@ -251,7 +251,7 @@ class _ApplyReader(ExpressionParser):
     def _group(self, start: int, depth: int) -> GroupBy:
         limit = self._limits.depth
         if depth >= limit:
-            raise self.refuse(rows.GROUPS_TOO_DEEP, start, limit=limit)
+            raise self.refuse(rows.TOO_DEEP, start, limit=limit)
         self._open_bracket("the grouping properties in parentheses")
         paths = [self._grouping()]
         while self.comma():

@@ -281,6 +281,10 @@ class Format(msgspec.Struct, frozen=True, cache_hash=True):
     ieee754: bool = False
     media_type: bytes = b"application/json;odata.metadata=minimal"
 
+    def int64(self, number: int) -> int | str:
+        """A number as an Edm.Int64 in wire form."""
+        return str(number) if self.ieee754 else number
+
 
 DEFAULT = Format()
 

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     r"""
       (?P<open>\()
     | (?P<close>\))
-    | "(?P<phrase>[^"\\\0]*(?:\\.[^"\\\0]*)*)"
+    | "(?P<phrase>[^"\\\0]*(?:\\[^\0][^"\\\0]*)*)"
     | (?P<word>[^\s()"'\0][^\s()"\0]*)
     """,
     re.VERBOSE | re.DOTALL,

@@ -47,7 +47,7 @@ class ResultWriter:
         self._root = root
         self.level = form.level
         self._set = entity_set
-        self._form = form
+        self.form = form
         self._converts = [wire_form(each.type, form) for each in columns]
         self._annotations = list(map(self._annotation, columns))
         self._tree: _Tree = {}
@@ -57,10 +57,6 @@ class ResultWriter:
         self._begin: _Object = {} if self.level == NONE else {"@odata.id": None}
         if self.level == FULL:
             self._begin = {"@odata.type": f"#{entity_set.type.qualified_name}", **self._begin}
-
-    def count(self, number: int) -> Wire:
-        """A number of rows, which is an Edm.Int64, in wire form."""
-        return str(number) if self._form.ieee754 else number
 
     def context(self, company: Company | None) -> str:
         """The context URL of the result (Data Aggregation 4.0, section 3; Protocol, 10.7)."""
@@ -129,7 +125,7 @@ class CollectionWriter:
             context = rows.context(self._company) + self.suffix
             parts.append(b'"@odata.context":' + _encode(context))
         if count is not None:
-            parts.append(b'"@odata.count":' + _encode(rows.count(count)))
+            parts.append(b'"@odata.count":' + _encode(rows.form.int64(count)))
         if inline is not None:
             parts.append(rows.records(self._company, (inline,))[1:-1])
         parts.append(b'"value":[')

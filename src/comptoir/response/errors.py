@@ -84,10 +84,14 @@ def _places(refusal: Refusal) -> dict[str, str | list[dict[str, str]]]:
     places: dict[str, str | list[dict[str, str]]] = {}
     if refusal.target is not None:
         places["target"] = refusal.target
-    if refusal.details:
+    if refusal.others:
         places["details"] = [
-            {"code": each.code, "message": each.message[:_LONGEST_MESSAGE], "target": each.target}
-            for each in refusal.details
+            {
+                "code": each.error.code,
+                "message": each.message[:_LONGEST_MESSAGE],
+                "target": each.target or "",
+            }
+            for each in (refusal, *refusal.others)
         ]
     return places
 

@@ -189,10 +189,6 @@ class RecordWriter:
         key_part = key_in_path(str(key), is_quoted=self._key_quoted)
         return f"{_set_path(self.entity_set, company)}{key_part}"
 
-    def count(self, number: int) -> Wire:
-        """A number of records, which is an Edm.Int64, in wire form."""
-        return str(number) if self.form.ieee754 else number
-
     def context(self, company: Company | None) -> str:
         """The context URL of a collection of these records."""
         if self.shape.address:
@@ -291,7 +287,7 @@ class JsonWriter:
     def __init__(self, records: RecordWriter) -> None:
         self.level = records.level
         self.context = records.context
-        self.count = records.count
+        self.form = records.form
 
     def records(
         self,

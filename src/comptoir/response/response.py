@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from math import inf
 
 import msgspec
 from typing_extensions import override
@@ -96,9 +97,14 @@ class CompanyRoot(Root, frozen=True, cache_hash=True, gc=False):
         return path
 
 
-async def whole_body(response: Response) -> bytes:
-    """The body of a response, which may come in pieces."""
+async def whole_body(response: Response, most: float = inf) -> bytes:
+    """The body of a response, which may come in pieces; of one that has more bytes, the first."""
     if isinstance(response.body, bytes):
         return response.body
+    body = bytearray()
     async with aclosing(response.body) as pieces:
-        return b"".join([piece async for piece in pieces])
+        async for piece in pieces:
+            body += piece
+            if len(body) > most:
+                break
+    return bytes(body)

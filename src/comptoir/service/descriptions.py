@@ -7,7 +7,7 @@ from comptoir.auth.tokens import Scope
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
 from comptoir.metadata.annotations import Capabilities
-from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadata_document
+from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, metadata_document
 from comptoir.plan.apply import methods_of
 from comptoir.plan.expressions.calls import SUPPORTED
 from comptoir.plan.target import COMPANIES, may_read
@@ -20,22 +20,15 @@ from comptoir.service.context import FORMAT_OPTIONS, Context, allow_options
 
 def capabilities(settings: Settings) -> Capabilities:
     """The capabilities of the service with these settings."""
-    behaviour = settings.behaviour
-    queries = behaviour.queries
     return Capabilities(
+        behaviour=settings.behaviour,
         filter_functions=tuple(sorted(SUPPORTED)),
         transformations=TRANSFORMATIONS,
         methods_of=methods_of,
-        unsupported=queries.unsupported,
-        tracks_changes=queries.tracks_changes,
         expand_levels=settings.expand_depth,
         read_scope=Scope.RECORDS_READ.value,
         write_scope=Scope.RECORDS_WRITE.value,
         token_url=token_url(own_origins(settings)[0], settings.tenants[0]),
-        sets_at_root=behaviour.routes.sets_at_root,
-        refuses_computed=behaviour.writes.computed != "ignored",
-        inserts_related=behaviour.writes.related,
-        edit_terms=behaviour.forms.edit_terms,
     )
 
 
@@ -76,7 +69,8 @@ async def metadata(announced: Capabilities, context: Context) -> Response:
         if option is not None:
             raise rows.JSON_METADATA("$format")
         found = XML
-    version = csdl_version(found, speaks_401=bool(reads_401))
+    # some clients refuse XML of another version than 4.0; JSON exists since 4.01
+    version = "4.01" if found == JSON or reads_401 else "4.0"
     body = metadata_document(
         context.runtime.model,
         announced,

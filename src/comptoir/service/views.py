@@ -149,7 +149,7 @@ class RelatedExpander(msgspec.Struct):
                 related = await self._related(expansion, nested, values)
             for row, extra in zip(rows, extras, strict=True):
                 if shows_count:
-                    extra.append(records.count(counts.get(row[own], 0)))
+                    extra.append(records.form.int64(counts.get(row[own], 0)))
                 found = related.get(row[own], _NOTHING)
                 if shows_records and nested.collection:
                     extra.extend((self._link(expansion, row, found), found.records))
@@ -255,7 +255,7 @@ class CompanyExpander(msgspec.Struct):
                 page = expansion.page.plan
                 plan = CountPlan(page.pipeline, Bounds(company), page.values)
                 count = await context.reads.count(plan)
-                fields.append(self.records.count(count))
+                fields.append(self.records.form.int64(count))
             if nested.result != "count":
                 link, records = await self._list(context, expansion, nested, max(room // left, 1))
                 room -= len(records)

@@ -40,10 +40,9 @@ def database_failed(row: RefusalRow) -> Refusal:
 
 def of_write(refusal: Refusal, entity_set: EntitySet) -> Refusal:
     """The refusal of a write to a set; that of a lock is a new one, as the transaction had many."""
-    row = refusal.row
-    if row not in (refusal_rows.LOCK_HELD, refusal_rows.LOCK_TIMEOUT):
+    if refusal.row is not refusal_rows.LOCKED:
         return refusal
-    return row().grouped("LOCKED", table=entity_set.type.caption)
+    return refusal_rows.LOCKED().grouped("LOCKED", table=entity_set.type.caption)
 
 
 def duplicate(columns: Iterable[str]) -> Refusal:

@@ -602,7 +602,5 @@ def _check_free(unit: UnitOfWork) -> Steps[None]:
     copies = unit.statements.tables.copies.c
     progress = select(copies.incarnation).where(copies[COMPANY_ID] == unit.company_id)
     rows = yield unit.statements.query(progress.with_for_update())
-    if rows and not rows[0][0]:
-        raise refusal_rows.COMPANY_LEAVING("id", company=unit.company_id)
     if rows:
-        raise refusal_rows.COMPANY_COPIED("id", company=unit.company_id)
+        raise refusal_rows.UNFINISHED_COMPANY("id", company=unit.company_id)

@@ -14,7 +14,7 @@ from comptoir.features.console.form import Form, form_page
 from comptoir.features.console.frame import Answer as Page
 from comptoir.features.console.visit import FormData, Visit
 from comptoir.features.inspector import InspectorSettings, errors, exchanges, record
-from comptoir.http.exchange import UrlLimits
+from comptoir.http.exchange import check_url
 from comptoir.http.log import short_path
 from comptoir.http.redaction import MASK, Redactor
 from comptoir.response.errors import ErrorWriter
@@ -84,7 +84,7 @@ class _Editor:
         draft = self._draft(self._found.request)
         if exchanges.why_not_replayable(draft, self._visit.backend.routes):
             raise errors.OTHER_PATH(base=self._settings.base_path)
-        UrlLimits(self._settings).check(len(draft.path), draft.query)
+        check_url(self._settings, len(draft.path), draft.query)
 
     def _headers(self, text: str) -> Sequence[tuple[str, str]]:
         if len(text) > self._settings.header_bytes:

@@ -66,7 +66,7 @@ class Notifications(Feature):
         return await self._subscriptions.undelivered(company_id)
 
     async def _note_lag(self) -> None:
-        self._metrics.note_notification_lag(await self._sender.lag())
+        self._metrics.set("notification_lag_seconds", await self._sender.lag())
 
     @override
     async def mark(self) -> None:

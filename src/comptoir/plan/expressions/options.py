@@ -492,9 +492,9 @@ def bind_search(node: SearchNode, slots: nodes.Slots) -> nodes.MatchesSearch:
     first = len(slots.values)
     search = _bound(node, slots)
     if len(slots.values) - first > MOST_TERMS:
-        raise rows.TOO_MANY_TERMS(SEARCH, limit=MOST_TERMS)
+        raise rows.SEARCH_TOO_LONG(SEARCH, limit=MOST_TERMS)
     if _levels(search) > MOST_LEVELS:
-        raise rows.NESTED_SEARCH(SEARCH, limit=MOST_LEVELS)
+        raise rows.SEARCH_TOO_DEEP(SEARCH, limit=MOST_LEVELS)
     return nodes.MatchesSearch(search)
 
 
@@ -504,8 +504,6 @@ def _bound(node: SearchNode, slots: nodes.Slots, *, negated: bool = False) -> no
         case SearchNot():
             return _bound(node.operand, slots, negated=not negated)
         case SearchTerm():
-            if "\0" in node.text:
-                raise rows.NUL_IN_TERM(SEARCH)
             folded = fold(node.text)
             return nodes.ContainsTerm(slots.add(folded), len(folded) >= INDEXED_LENGTH, negated)
         case SearchJunction():

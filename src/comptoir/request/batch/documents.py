@@ -125,7 +125,7 @@ class _RequestReader:
             key, value = lowered(name).encode(), text.strip(BLANKS).encode()
             tree.check_header(key, value, place)
             if key in headers:
-                raise tree.refuse_part(rows.HEADER_TWICE, place, header=name)
+                raise tree.refuse_part(rows.BATCH_MEMBER_TWICE, place, member=name)
             headers[key] = value
         size = sum(len(name) + len(value) + _FIELD_BYTES for name, value in headers.items())
         if size > self._limits.header_bytes or len(headers) > tree.MOST_FIELDS:
@@ -238,10 +238,7 @@ class _ConditionReader:
     def whole(self) -> bool:
         """Whether the condition is true; raises `Refusal` (400, 501)."""
         is_true = self._any(0)
-        rest = self._text[self._position :].strip()
-        if rest.startswith(")"):
-            raise tree.refuse_part(rows.OPEN_CONDITION, self._place)
-        if rest:
+        if self._text[self._position :].strip():
             raise self._unexpected()
         return is_true
 
@@ -284,7 +281,7 @@ class _ConditionReader:
     def _unexpected(self) -> Refusal:
         rest = self._text[self._position :].strip()
         if not rest or rest[0] in "()":
-            return tree.refuse_part(rows.INCOMPLETE_CONDITION, self._place)
+            return tree.refuse_part(rows.MALFORMED_CONDITION, self._place)
         return tree.not_supported(
             f"{quoted(rest)} (beyond $<id>/$succeeded, and, or, not and parentheses)", self._place
         )

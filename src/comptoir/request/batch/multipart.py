@@ -113,7 +113,7 @@ class _Reader:
         if content_id is not None:
             part_id = tree.read_id(content_id.decode("latin-1"), place)
             if part_id in ids:
-                raise tree.refuse_part(rows.CONTENT_ID_TWICE, place, id=part_id)
+                raise tree.refuse_part(rows.BATCH_ID_TWICE, place, id=part_id)
             ids.add(part_id)
         address = tree.parse_address(url, self._roots, place)
         body = tree.check_body(method, body, place)
@@ -194,9 +194,7 @@ def _body(content: bytes, start: int, headers: Headers, place: str) -> bytes:
     declared = headers.get(b"content-length")
     if declared is None:
         return body
-    if not declared.isdigit() or len(declared) > 12 or int(declared) > len(whole):
+    length = int(declared) if declared.isdigit() and len(declared) <= 12 else -1
+    if not 0 <= length <= len(whole) or whole[length:].strip():
         raise tree.refuse_part(rows.CONTENT_LENGTH, place, length=len(body))
-    length = int(declared)
-    if whole[length:].strip():
-        raise tree.refuse_part(rows.SHORT_CONTENT_LENGTH, place, length=length)
     return whole[:length]

@@ -34,19 +34,19 @@ _LOST = (rows.CONNECTION_LOST, problems.SERVER_LOST)
 
 _MEANINGS: Mapping[str, _Meaning] = {
     "08 57P01 57P02 57P05": _LOST,
-    "28000 28P01": (rows.REJECTED_USER, problems.SERVER_USER),
+    "28000 28P01": (rows.MISCONFIGURED, problems.SERVER_USER),
     "08P01": (rows.MISCONFIGURED, problems.SERVER_PROTOCOL),
-    "3D000": (rows.NO_DATABASE, problems.SERVER_DATABASE),
+    "3D000": (rows.MISCONFIGURED, problems.SERVER_DATABASE),
     "42704": (rows.MISCONFIGURED, problems.SERVER_PARAMETER),
-    "57P03": (rows.STARTING, problems.SERVER_STARTING),
+    "57P03": (rows.UNREACHABLE, problems.SERVER_STARTING),
     "42501": (rows.NO_PRIVILEGES, problems.SERVER_PRIVILEGES),
     "42P01 42703 42883": (rows.NO_TABLES, problems.SERVER_TABLES),
-    "3F000": (rows.NO_SCHEMA, problems.SERVER_SCHEMA),
+    "3F000": (rows.UNFIT_DATABASE, problems.SERVER_SCHEMA),
     "53300": (rows.TOO_MANY_CONNECTIONS, problems.SERVER_CONNECTIONS),
     "53 53200": (rows.SHORT_OF_MEMORY, problems.SERVER_MEMORY),
     "53100": (rows.DISK_FULL_OF_SERVER, problems.SERVER_DISK),
     "25006": (rows.STANDBY, problems.SERVER_STANDBY),
-    "55P03": (rows.LOCK_TIMEOUT, problems.SERVER_LOCK),
+    "55P03": (rows.LOCKED, problems.SERVER_LOCK),
     "40001 40P01": (rows.CONFLICT, problems.SERVER_CONFLICT),
     "57014": (rows.QUERY_STOPPED, problems.SERVER_LOAD),
 }
@@ -153,11 +153,11 @@ def _meaning(error: DriverError) -> _Meaning:
         failed = (rows.DATABASE_FAILED, problems.UNUSABLE_DATABASE)
         return _BY_STATE.get(state) or _BY_STATE.get(state[:2]) or failed
     if isinstance(error, ssl.SSLError) or "SSL" in str(error):
-        return rows.NO_TLS, problems.SERVER_TLS
+        return rows.MISCONFIGURED, problems.SERVER_TLS
     if isinstance(error, asyncpg.ClientConfigurationError):
         return rows.MISCONFIGURED, problems.SERVER_URL
     if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
-        return rows.NO_HOST, problems.SERVER_ROLE
+        return rows.UNREACHABLE, problems.SERVER_ROLE
     if isinstance(error, _BREAKS):
         return _LOST
     return rows.UNREACHABLE, problems.SERVER_UNREACHABLE

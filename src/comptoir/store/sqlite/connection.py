@@ -50,7 +50,7 @@ _OF_STATEMENT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 _MEANINGS: Mapping[int, tuple[RefusalRow, OperatorRow]] = {
-    **dict.fromkeys(_BUSY, (refusal_rows.LOCK_HELD, problems.LOCKED_FILE)),
+    **dict.fromkeys(_BUSY, (refusal_rows.LOCKED, problems.LOCKED_FILE)),
     sqlite3.SQLITE_FULL: (refusal_rows.DISK_FULL, problems.DISK_FULL),
     sqlite3.SQLITE_READONLY: (refusal_rows.READ_ONLY_FOLDER, problems.READ_ONLY_FILE),
     sqlite3.SQLITE_NOTADB: (refusal_rows.DATABASE_FAILED, problems.NOT_SQLITE),

@@ -308,12 +308,11 @@ class _Editor:
         if refusal is None:
             return {}, ""
         known = {each.name for each in editable(self._type, creating=creating)}
-        details = [(each.target, each.message) for each in refusal.details]
         # a rule may concern several properties
         errors = {
-            name: text
-            for target, text in details or [(refusal.target or "", refusal.message)]
-            for name in target.split(", ")
+            name: each.message
+            for each in (refusal, *refusal.others)
+            for name in (each.target or "").split(", ")
             if name in known
         }
         again = _again(each for each in secrets(self._type) if each in sent)
