@@ -252,6 +252,8 @@ class EntityType:
     key_property: Property = field(init=False)
     required: tuple[Property, ...] = field(init=False)
     """The properties without which no record is created."""
+    searched: tuple[str, ...] = field(init=False)
+    """The properties that `$search` includes: text that is neither secret nor encoded."""
     has_rules: bool = field(init=False)
     """Whether values of a record are compared with each other, or with those of other records."""
 
@@ -268,6 +270,14 @@ class EntityType:
             stamps=tuple(each.name for each in self.properties if each.is_stamp),
             key_property=by_name.get(self.key),
             required=tuple(each for each in self.properties if each.required),
+            searched=tuple(
+                each.name
+                for each in self.properties
+                if isinstance(each.type, Text)
+                and not isinstance(each.type, Base64Text)
+                and not each.secret
+                and each.shows is None
+            ),
             has_rules=bool(self.references or self.periods),
         )
 
@@ -325,18 +335,6 @@ class EntityType:
         if declared.name != self.key:
             return creating or not declared.immutable
         return creating and (any_key or not isinstance(declared.type, Guid))
-
-    @property
-    def searched(self) -> tuple[str, ...]:
-        """The properties that `$search` includes: text that is neither secret nor encoded."""
-        return tuple(
-            each.name
-            for each in self.properties
-            if isinstance(each.type, Text)
-            and not isinstance(each.type, Base64Text)
-            and not each.secret
-            and each.shows is None
-        )
 
 
 class View(msgspec.Struct, frozen=True, eq=False):

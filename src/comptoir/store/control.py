@@ -41,7 +41,7 @@ from comptoir.errors.messages import quoted, suggestion
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import KEY_EXISTS
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import Query, Steps, prepare_insert
+from comptoir.sql.prepared import Query, Steps, prepare, prepare_insert
 from comptoir.sql.statements import Statements
 from comptoir.sql.tables import (
     ASSERTIONS,
@@ -122,6 +122,17 @@ class ControlStore:
     async def fetch(self, statement: ClauseElement) -> list[Row]:
         """The rows of a statement over the control tables."""
         return await self._fetch(self.query(statement))
+
+    def prepared(
+        self, statement: ClauseElement, *names: str
+    ) -> Callable[..., Awaitable[list[Row]]]:
+        """A read that is compiled once: it takes the values with these names."""
+        prepared = prepare(statement, self._dialect, names)
+
+        async def rows(*values: Stored) -> list[Row]:
+            return await self._fetch(prepared.query(*values))
+
+        return rows
 
     def drop(self, table: Table, **values: Stored) -> Query:
         """Delete the rows with these values."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Select, Table, delete, insert, or_, select, update
+from sqlalchemy import BindParameter, Select, Table, delete, insert, or_, select, update
 
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.records import ConsoleRole, Issuer, IssuerPolicy, Login
@@ -21,7 +21,7 @@ from comptoir.errors import operator_rows as problems
 from comptoir.errors.messages import quoted
 from comptoir.features.console.tables import CODES, SESSIONS
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import Query, Steps
+from comptoir.sql.prepared import Query, Steps, named
 from comptoir.sql.tables import ISSUERS
 from comptoir.store.control import ControlStore, names_of, stored_names
 
@@ -98,6 +98,7 @@ class Logins:
     def __init__(self, control: ControlStore) -> None:
         self._control = control
         self._query = control.query
+        self._session_with = control.prepared(_with_digest(SESSIONS, named("digest")), "digest")
 
     async def add_code(self, code: str, login: Login, now: int, actor: Actor) -> None:
         """Add a code with which a login can begin until it ends."""
@@ -168,8 +169,7 @@ class Logins:
 
     async def session(self, secret: str) -> Session | None:
         """The session with this secret, whether or not it has ended; None if there is none."""
-        of_secret = select(SESSIONS).where(SESSIONS.c.digest == digest_of(secret))
-        rows = await self._control.fetch(of_secret)
+        rows = await self._session_with(digest_of(secret))
         return _session(rows[0]) if rows else None
 
     async def sessions(self, limit: int) -> list[Session]:
@@ -212,7 +212,9 @@ class Logins:
         await self._control.transact(work, alone=True)
 
 
-def _with_digest(table: Table, digest: str) -> Select[*tuple[str | int, ...]]:
+def _with_digest(
+    table: Table, digest: str | BindParameter[str | int]
+) -> Select[*tuple[str | int, ...]]:
     return select(table).where(table.c.digest == digest)
 
 
