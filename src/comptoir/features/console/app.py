@@ -4,11 +4,9 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from pkgutil import resolve_name  # noqa: TID251 - only screens that are on
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
 from comptoir.auth.origins import CONSOLE
@@ -39,7 +37,6 @@ from comptoir.features.console.screens import (
     roles,
     sessions,
 )
-from comptoir.features.console.templates import refusal_page
 from comptoir.features.console.visit import FormData, Visit, form_data, principal_of, read_form
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Kernel
@@ -75,13 +72,9 @@ def console(kernel: Kernel, figures: Figures) -> ASGIApp:
         Route(f"{ISSUER}/back", outside.come_back, methods=["GET"]),
         *_static_routes(),
     ]
-    application = Starlette(
-        routes=routes,
-        exception_handlers={HTTPException: _not_found, Refusal: _failed, TimeoutError: _failed},
-    )
     # a redirect would contain the Host header
-    application.router.redirect_slashes = False
-    return Guards(application, backend.settings, kernel.log)
+    router = Router(routes, redirect_slashes=False)
+    return Guards(router, backend.settings, kernel.log)
 
 
 def _route(
@@ -157,16 +150,6 @@ def _check(visit: Visit, screen: Screen, endpoint: Endpoint) -> None:
     login, needed = visit.login, endpoint.role
     if not visit.may(needed):
         raise errors.OTHER_ROLE(needed=needed, subject=login.subject, role=login.role)
-
-
-async def _not_found(_: Request, error: Exception) -> Response:
-    if isinstance(error, HTTPException) and error.status_code == 405:
-        return refusal_page(errors.NO_SUCH_FORM(headers=error.headers))
-    return refusal_page(errors.NO_PAGE())
-
-
-async def _failed(_: Request, error: Exception) -> Response:
-    return refusal_page(error if isinstance(error, Refusal) else errors.NO_ANSWER())
 
 
 def _static_routes() -> Iterator[Route]:

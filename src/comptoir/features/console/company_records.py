@@ -17,7 +17,7 @@ from comptoir.features.console import errors
 from comptoir.features.console.record_query import RecordQuery, query_of
 from comptoir.features.console.record_table import row_id
 from comptoir.features.console.values import Values, decoded, encoded
-from comptoir.features.console.visit import Visit, extended, form_data
+from comptoir.features.console.visit import Visit, extended, fields_text, form_data
 from comptoir.jsonvalue import Json
 from comptoir.request.headers import Headers, entity_tag
 from comptoir.response.records import decoded_opaque, key_in_path
@@ -296,11 +296,11 @@ SET = "{set}"
 def set_of(visit: Visit) -> EntitySet:
     """The entity set that the path names; raises `Refusal` (404) for an unknown one."""
     name: str = visit.request.path_params["set"]
-    model = visit.backend.model
-    known = {each.name: each for each in model.sets}
-    if name not in known:
+    found = next((each for each in visit.backend.model.sets if each.name == name), None)
+    if found is None:
+        known = [each.name for each in visit.backend.model.sets]
         raise errors.NO_SET(known=known, name=name)
-    return known[name]
+    return found
 
 
 BACK = "back"
@@ -319,8 +319,8 @@ def page_url(
     The pages of a record pass on what leads back to the list.
     """
     back = visit.query.text(BACK) if rest.startswith("/record") else ""
-    fields = {"company": company_of(visit), BACK: back, **fields}
-    address = visit.url(f"{CONSOLE}/records/{entity_set.name}{rest}", **fields)
+    pairs = [("company", company_of(visit)), (BACK, back), *fields.items()]
+    address = extended(f"{CONSOLE}/records/{entity_set.name}{rest}", fields_text(pairs))
     return address if query is None else extended(address, query.address())
 
 

@@ -4,11 +4,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+import msgspec
 from starlette.responses import RedirectResponse, Response
 
 from comptoir.auth.origins import CONSOLE
 from comptoir.auth.records import ConsoleRole
-from comptoir.features.console.templates import Context, html_page
+from comptoir.features.console.templates import Context, html_page, shared_part
 from comptoir.features.console.visit import Visit
 
 
@@ -68,7 +69,7 @@ def act(
     return Endpoint("POST", path, handle, ConsoleRole.ADMIN)
 
 
-class Screen(NamedTuple):
+class Screen(msgspec.Struct, frozen=True, eq=False):
     """A part of the console: its title in the navigation, its path below `/console`, its endpoints.
 
     `position` orders the navigation. `is_of_service`: it shows what belongs to no
@@ -83,7 +84,7 @@ class Screen(NamedTuple):
     position: int
     is_of_service: bool = False
     has_companies: bool = False
-    done: Mapping[str, str] = MappingProxyType({})
+    done: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def address(self) -> str:
@@ -97,10 +98,14 @@ def respond(answer: Answer, visit: Visit, screens: Sequence[Screen], here: Scree
         return answer
     if isinstance(answer, Redirect):
         return RedirectResponse(answer.location, 303)
+    shown = [each for each in screens if visit.sees_service or not each.is_of_service]
+    company_id = "" if visit.company is None else visit.company.id
     frame = {
         "title": answer.title,
         "visit": visit,
-        "screens": [each for each in screens if visit.sees_service or not each.is_of_service],
+        "navigation": shared_part(
+            "navigation.html", screens=tuple(shown), here=here, company_id=company_id
+        ),
         "is_admin": visit.may(ConsoleRole.ADMIN),
         "here": here,
         "done": here.done.get(visit.query.text("done"), ""),

@@ -9,13 +9,14 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from comptoir.auth.origins import console_origins
 from comptoir.config import Settings
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
-from comptoir.errors.table import BAD_REQUEST
+from comptoir.errors.table import BAD_REQUEST, METHOD_NOT_ALLOWED
 from comptoir.features.console import errors
 from comptoir.features.console.templates import refusal_page
 from comptoir.http.api import CLIENT_DISCONNECTED
@@ -44,6 +45,7 @@ UNLOGGED = "comptoir.unlogged"
 """The member of the scope by which a request that succeeds is not logged: no person sent it."""
 
 _ENCODED = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+_NAMES = {name for name, _ in _ENCODED}
 _log = logging.getLogger(__name__)
 
 
@@ -59,12 +61,20 @@ class Guards:
         """Answer one request, whatever happens."""
         exchange = Exchange.begun(scope)
         scope["exchange"] = exchange
+        # a router within an application raises what it cannot route
+        scope["app"] = self
         send = _completed(send, exchange)
         try:
             self._check(scope)
             await self._inner(scope, receive, send)
         except Refusal as refusal:
             await refusal_page(refusal)(scope, receive, send)
+        except HTTPException as error:
+            is_page = error.status_code == METHOD_NOT_ALLOWED.status
+            found = errors.NO_SUCH_FORM(headers=error.headers) if is_page else errors.NO_PAGE()
+            await refusal_page(found)(scope, receive, send)
+        except TimeoutError:
+            await refusal_page(errors.NO_ANSWER())(scope, receive, send)
         except ClientDisconnectedError:
             exchange.status = CLIENT_DISCONNECTED
         except asyncio.CancelledError:
@@ -107,8 +117,7 @@ def _completed(send: Send, exchange: Exchange) -> Send:
     async def completed(message: Message) -> None:
         if message["type"] == "http.response.start":
             exchange.status = message["status"]
-            own = {name for name, _ in _ENCODED}
-            headers = [each for each in message["headers"] if each[0] not in own]
+            headers = [each for each in message["headers"] if each[0] not in _NAMES]
             request_id = (b"x-request-id", exchange.id.encode())
             message["headers"] = [*headers, *_ENCODED, request_id]
         elif exchange.method != "HEAD":

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -32,6 +32,9 @@ SEEN_FOR_EXAMPLES = 5
 
 LARGEST_SKIP = 1_000_000_000
 """The most records before a page."""
+
+_ORDERED = (Int32, DecimalNumber, Date)
+"""The types of values that are sought by their order."""
 
 _IN_VALUE = "'(),/:@"
 """Characters that need no encoding in a query string, besides letters and digits."""
@@ -103,9 +106,8 @@ class RecordQuery(msgspec.Struct, frozen=True):
 
     def after(self, next_link: str, size: int) -> "RecordQuery":
         """The page to which the service's link to the next page leads; this one has `size`."""
-        given = dict(parse_qsl(urlsplit(next_link).query))
-        skip = self.skip + size
-        return msgspec.structs.replace(self, skiptoken=given["$skiptoken"], skip=skip)
+        token = next_link.partition("$skiptoken=")[2].partition("&")[0]
+        return msgspec.structs.replace(self, skiptoken=unquote(token), skip=self.skip + size)
 
     def before(self, size: int) -> "RecordQuery":
         """The page with the `size` records before this one."""
@@ -176,7 +178,7 @@ def examples(entity_type: EntityType, names: Sequence[str], rows: Sequence[Value
             continue
         if isinstance(edm_type, DateTimeOffset):
             found.setdefault("time", f"{name} ge {value[:10]}T00:00:00Z")
-        elif isinstance(edm_type, Int32 | DecimalNumber | Date):
+        elif isinstance(edm_type, _ORDERED):
             found.setdefault("ge", f"{name} ge {literal(declared, value)}")
         elif edm_type.quoted and len(set(values)) == len(rows):
             word = max(value.split(), key=len)

@@ -1,7 +1,7 @@
 """The templates, whose values are always escaped, and the page of a refusal."""
 
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Hashable, Mapping
+from functools import cache, lru_cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -18,6 +18,9 @@ Context = Mapping[str, object]
 
 LARGEST_FORM = 1 << 20
 """The most bytes of a form."""
+
+SHARED_PARTS = 1_000
+"""Parts of pages that are kept, of a few kilobytes each."""
 
 _PAGES = Path(__file__).with_name("pages")
 
@@ -46,6 +49,13 @@ def _time(moment: float | str) -> Markup:
     """A time, in seconds since 1970 or as RFC 3339, which scripts show in the reader's zone."""
     exact = moment if isinstance(moment, str) else time_text(moment)
     return Markup('<time datetime="{}">{}</time>').format(exact, minute_text(exact))
+
+
+@lru_cache(SHARED_PARTS)
+def shared_part(template: str, **context: Hashable) -> Markup:
+    """A part that many pages have, which is written once for equal values."""
+    part = _environment().get_template(template).render(context)
+    return Markup(part)  # noqa: S704 - the template has escaped every value
 
 
 def html_page(

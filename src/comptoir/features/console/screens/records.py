@@ -33,6 +33,7 @@ from comptoir.features.console.record_query import (
 from comptoir.features.console.record_table import table_rows
 from comptoir.features.console.screens import editing, reading
 from comptoir.features.console.spreadsheet import spreadsheet
+from comptoir.features.console.templates import shared_part
 from comptoir.features.console.values import Values, shown
 from comptoir.features.console.visit import Visit, extended, fields_text
 
@@ -91,7 +92,8 @@ async def browse(visit: Visit) -> Answer:
         "entity_set": entity_set,
         "query": query,
         "errors": errors,
-        "columns": [(each, extended(unsorted, each.sorting)) for each in shown_columns],
+        "columns": shown_columns,
+        "head": shared_part("browse_head.html", columns=shown_columns, address=unsorted),
         "left_out": [caption(entity_type.by_name[each]) for each in names if each not in filled],
         "columns_page": page_url(visit, entity_set, "/columns", query=first),
         "company_id": company_of(visit),
