@@ -57,7 +57,7 @@ def test_a_copy_resumes_from_every_stage(pair: TwoDatabases, company: Company) -
             if steps in (1, len(SAMPLES) + 1):
                 # its id is reserved
                 error = pair.command.error("company", "create", "Other", *named)
-                assert f"The company {company.id} is being copied or deleted, or this was" in error
+                assert f"The company {company.id} is being copied, or its copy was" in error
                 error = pair.command.error("company", "rename", company.id, "New", *named[2:])
                 assert f"the copy or the deletion of the company {company.id} is unfin" in error
         else:

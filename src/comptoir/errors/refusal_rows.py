@@ -582,7 +582,9 @@ NOT_RELATED = _invalid("{name} must be the {key} of a record of {set}, not {valu
     "Create that record first, or send another value.", group="NO_RELATED")
 IN_USE = _invalid("Records of {referrer} name {key!q} of {set}", "Change their {name} first.", group="IN_USE")
 FOLLOWING_VALUE = _invalid("{name}, which follows from {source}, {problem}", "Send another {source}, or send {name} as well.")
-UNFINISHED_COMPANY = table.KEY_EXISTS.row("The company {company} is being copied or deleted, or this was interrupted",
-    "Choose another id, or run the command that copies or deletes it again.")
+COMPANY_LEAVING = table.KEY_EXISTS.row("The company {company} is being deleted, or its deletion was interrupted",
+    "Choose another id, or finish the deletion with `comptoir company delete {company}`.")
+COMPANY_COPIED = table.KEY_EXISTS.row("The company {company} is being copied, or its copy was interrupted",
+    "Choose another id, or finish the copy.")
 COMPANY_GONE = table.COMPANY_NOT_FOUND.row("The company {company} was deleted, or is being copied to this database",
     "List the companies to find those that exist.")

@@ -603,4 +603,6 @@ def _check_free(unit: UnitOfWork) -> Steps[None]:
     progress = select(copies.incarnation).where(copies[COMPANY_ID] == unit.company_id)
     rows = yield unit.statements.query(progress.with_for_update())
     if rows:
-        raise refusal_rows.UNFINISHED_COMPANY("id", company=unit.company_id)
+        is_copied = bool(rows[0][0])
+        row = refusal_rows.COMPANY_COPIED if is_copied else refusal_rows.COMPANY_LEAVING
+        raise row("id", company=unit.company_id)
