@@ -3,6 +3,7 @@
 import signal
 import socket
 import subprocess
+from threading import Timer
 
 import pytest
 
@@ -60,7 +61,11 @@ def interrupted_at(command: Command, moment: str, arguments: tuple[str, ...]) ->
             if line.split()[-1].decode() == moment:
                 break
         process.send_signal(signal.SIGINT)
+        # one that comes right before the event loop waits is noticed when that wakes up
+        again = Timer(PATIENCE_SECONDS / 4, process.send_signal, [signal.SIGINT])
+        again.start()
         said = [line.decode().rstrip("\n") for line in process.stderr]
+        again.cancel()
         told = [line for line in said if line and not line.startswith("import time:")]
         return in_shell(process.wait()), "\n".join(told)
 
@@ -76,8 +81,7 @@ def test_an_interrupt_of_a_start_leaves_no_traceback(
     command: Command, arguments: tuple[str, ...]
 ) -> None:
     status, said = interrupted_at(command, "comptoir.cli.runner", arguments)
-    assert status == 130
-    assert said.startswith("comptoir: interrupted.")
+    assert (status, said[:22]) == (130, "comptoir: interrupted.")
     assert "\n" not in said
 
 
