@@ -74,8 +74,10 @@ class Runtime:
             depth=settings.expression_depth,
             in_list=settings.expression_list,
         )
-        self.write_rules = settings.behaviour.writes
-        queries = settings.behaviour.queries
+        self.behaviour = settings.behaviour
+        """The rules of the profile, which the settings build at each reading."""
+        self.write_rules = self.behaviour.writes
+        queries = self.behaviour.queries
         self.links_by_record = queries.next_link == "last record"
         self.models: Mapping[str | None, Model] = {
             version: renamed if renamed is not None and version in queries.renamed else model

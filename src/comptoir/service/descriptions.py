@@ -42,7 +42,7 @@ async def service_document(context: Context) -> Response:
     path = "" if company_id is None else f"/{COMPANIES}({company_id})"
     sets = model.per_company
     if company_id is None:
-        at_root = context.runtime.settings.behaviour.routes.sets_at_root
+        at_root = context.runtime.behaviour.routes.sets_at_root
         sets = (model.companies, *(sets if at_root else ()))
     listed = [each for each in sets if may_read(each, context.readable)]
     root, level = context.request.root.address(path), context.records.level

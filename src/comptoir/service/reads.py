@@ -200,7 +200,7 @@ async def _read_count(context: Context, plan: CountPlan) -> Respond:
 
 
 async def _counted(context: Context, count: int) -> Response:
-    mark = BOM_UTF8 if context.runtime.settings.behaviour.queries.count_mark else b""
+    mark = BOM_UTF8 if context.runtime.behaviour.queries.count_mark else b""
     headers = [(b"content-type", b"text/plain;charset=utf-8"), ODATA_VERSION]
     return Response(200, headers, b"%b%d" % (mark, count))
 
@@ -256,7 +256,7 @@ async def _read_page(
         delta = await _resumed_delta(context, options.deltatoken, page)
         if options.skiptoken is None:
             return await _changes(context, rows, page, delta)
-    elif preferred.track_changes and context.runtime.settings.behaviour.queries.tracks_changes:
+    elif preferred.track_changes and context.runtime.behaviour.queries.tracks_changes:
         delta = await _begun_delta(context, page)
     if delta is None and expander is None and isinstance(rows, RecordWriter):
         page, rows = _narrowed(page, rows)

@@ -64,7 +64,9 @@ class Backend:
         by_name = Order((OrderKey("name", text=True), *default_order(companies).keys))
         self._companies = list_pipeline(companies, order=by_name)
         self._root = Root(self.settings.base_url)
-        self._isolates = self.settings.behaviour.batches.snapshot
+        self.behaviour = self.settings.behaviour
+        """The rules of the profile, which the settings build at each reading."""
+        self._isolates = self.behaviour.batches.snapshot
 
     def feature(self, kind: type[F]) -> F:
         """The part of the service of a type; raises `LookupError` without one."""

@@ -87,7 +87,7 @@ async def browse(visit: Visit) -> Answer:
         visit, entity_set, "/record", back=back if len(back) <= LONGEST_BACK else ""
     )
     settings = visit.backend.settings
-    unsupported = settings.behaviour.queries.unsupported
+    unsupported = visit.backend.behaviour.queries.unsupported
     context = {
         "entity_set": entity_set,
         "query": query,
