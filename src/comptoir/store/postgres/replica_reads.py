@@ -189,7 +189,7 @@ class Replica:
         is_standby, incarnation, number = rows[0] if rows else (True, company.incarnation, -1)
         if not is_standby:
             self.pool.drop(connection)
-            raise self.pause("it was promoted, and is no longer a standby")
+            raise self.pause("it was promoted to a primary")
         if self._problem:
             self._problem = ""
             _log.warning("the replica can be used again")
