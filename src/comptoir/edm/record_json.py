@@ -71,8 +71,7 @@ class RecordEncoder:
 
     def values(self, encoded: bytes, names: Sequence[str]) -> tuple[Stored, ...]:
         """The values of some properties in the JSON of a record."""
-        _, _, properties = encoded.partition(_END_OF_VERSION)
-        members = _decoder(tuple(names)).decode(b"{%b}" % properties)
+        members = _decoder(tuple(names)).decode(b"{%b}" % without_version(encoded))
         return tuple(
             [
                 self._stored[name](value) if name in self._stored else cast("Stored", value)
@@ -146,6 +145,11 @@ def decoded_tag(tag: str) -> str:
 def version_of(encoded: bytes) -> str:
     """The version of a record, by its JSON."""
     return encoded[: encoded.index(_END_OF_VERSION)].decode()
+
+
+def without_version(encoded: bytes) -> bytes:
+    """The properties in the JSON of a record, without the braces around them."""
+    return encoded.partition(_END_OF_VERSION)[2]
 
 
 def struct_of(name: str, names: Sequence[str]) -> type[msgspec.Struct]:

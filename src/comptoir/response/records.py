@@ -7,7 +7,15 @@ from urllib.parse import quote
 import msgspec
 
 from comptoir.edm.model import Company, EntitySet, EntityType, Property
-from comptoir.edm.record_json import decoded_tag, encoded_tag, entity_tag, opaque_tag, struct_of
+from comptoir.edm.record_json import (
+    decoded_tag,
+    encoded_tag,
+    entity_tag,
+    opaque_tag,
+    struct_of,
+    version_of,
+    without_version,
+)
 from comptoir.edm.types import PrimitiveType, Stored, Wire
 from comptoir.plan.read import Row, json_of
 from comptoir.request.fields import ExpandResult
@@ -134,12 +142,11 @@ class RecordWriter:
         """The tags in `If-Match` or `If-None-Match`, by the headers and the name; as `tag`."""
 
         self.fits_json = (
-            level == MINIMAL
+            # the stored JSON begins with the number of a tag that is not encoded
+            (level == NONE or (level == MINIMAL and not entity_set.encodes_tags))
             and not form.ieee754
             and shape == WHOLE
             and entity_set.tracks_changes
-            # the stored JSON begins with the number of a tag that is not encoded
-            and not entity_set.encodes_tags
             # pages continue after the values in the last record's JSON
             and all(each.type.restores for each in entity_set.type.properties)
         )
@@ -208,6 +215,8 @@ class RecordWriter:
 
         Requires `fits_json`.
         """
+        if self.level == NONE:
+            return self.tag(company, version_of(json)).encode(), b"{%b}" % without_version(json)
         beginning, tag = _beginning(self.root, self.entity_set, company)
         return b'%b%b"' % (tag, json[: json.index(b"\\")]), b"%b%b}" % (beginning, json)
 
@@ -281,7 +290,7 @@ class RecordWriter:
 class JsonWriter:
     """Writes records from their stored JSON, in the format and the shape of `records`.
 
-    These must be the default ones, which `RecordWriter.fits_json` checks.
+    `RecordWriter.fits_json` checks these.
     """
 
     def __init__(self, records: RecordWriter) -> None:
@@ -297,8 +306,9 @@ class JsonWriter:
         separator: bytes = b"",
     ) -> bytes:
         """Records of a collection as JSON objects, each after a comma or first `separator`."""
-        start = _before_version(company)
-        encoded = json_of(rows)
+        start, encoded = _before_version(company), json_of(rows)
+        if self.level == NONE:
+            start, encoded = b"{", list(map(without_version, encoded))
         # joined once, because copies of large bytes take as long as reading them
         encoded[0] = b"%b%b%b" % (separator, start, encoded[0])
         encoded[-1] += b"}"
