@@ -14,7 +14,15 @@ from comptoir.features.console.logins import Logins, SessionPolicy
 from comptoir.http.exchange import check_body_coding
 from comptoir.http.feature import Kernel
 from comptoir.http.routes import RequestTarget
-from comptoir.plan.read import Bounds, Order, OrderKey, PagePlan, default_order, list_pipeline
+from comptoir.plan.read import (
+    Bounds,
+    Order,
+    OrderKey,
+    PagePlan,
+    default_order,
+    list_pipeline,
+    read_as,
+)
 from comptoir.request.headers import Headers, access, check_isolation, check_versions
 from comptoir.response.response import Response, Root
 from comptoir.service import Request
@@ -62,7 +70,8 @@ class Backend:
         self._handle = kernel.service.handle
         companies = kernel.model.companies
         by_name = Order((OrderKey("name", text=True), *default_order(companies).keys))
-        self._companies = list_pipeline(companies, order=by_name)
+        pipeline, self._values = list_pipeline(companies, order=by_name)
+        self._companies = read_as(pipeline, names=CompanyChoice._fields)
         self._root = Root(self.settings.base_url)
         self.behaviour = self.settings.behaviour
         """The rules of the profile, which the settings build at each reading."""
@@ -82,16 +91,10 @@ class Backend:
 
     async def companies(self, ids: Iterable[str] | None) -> list[CompanyChoice]:
         """The companies with these ids, or all; by name, and not more than `MOST_CHOICES`."""
-        pipeline, values = self._companies
-        keys = None if ids is None else tuple(sorted(ids))
-        plan = PagePlan(pipeline, Bounds(None, keys), MOST_CHOICES, values)
-        columns = [pipeline.entity_set.type.column_of[each] for each in CompanyChoice._fields]
-        slices = self.store.page(plan)
-        return [
-            CompanyChoice(*[str(row[each]) for each in columns])
-            async for rows in slices
-            for row in rows
-        ]
+        bounds = Bounds(None, None if ids is None else tuple(sorted(ids)))
+        plan = PagePlan(self._companies, bounds, MOST_CHOICES, self._values)
+        rows = await self.store.rows(self.store.statements.reads.page(plan))
+        return [CompanyChoice(str(company_id), str(name)) for _, company_id, name, *_ in rows]
 
     async def answer(
         self,

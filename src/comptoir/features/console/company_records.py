@@ -1,7 +1,6 @@
 """The records of a company, through the service that clients use, and the URLs of their pages."""
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import cast
@@ -14,9 +13,9 @@ from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import RECORD_NOT_FOUND
 from comptoir.features.console import errors
-from comptoir.features.console.record_query import RecordQuery, query_of
+from comptoir.features.console.record_query import RecordQuery, query_of, reads_whole, with_key
 from comptoir.features.console.record_table import row_id
-from comptoir.features.console.values import Values, decoded, encoded
+from comptoir.features.console.values import TablePage, Values, decoded, decoded_table, encoded
 from comptoir.features.console.visit import Visit, extended, fields_text, form_data
 from comptoir.jsonvalue import Json
 from comptoir.request.headers import Headers, entity_tag
@@ -44,6 +43,8 @@ _PAGE: Headers = {b"prefer": PREFER.encode()}
 
 _NO_METADATA = b"application/json;odata.metadata=none"
 
+_BARE: Headers = {**_PAGE, b"accept": _NO_METADATA}
+
 
 class Version(msgspec.Struct, frozen=True):
     """A version of a record: its ETag, and its values without the secret ones."""
@@ -53,14 +54,10 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class CollectionPage(msgspec.Struct, frozen=True):
-    """The values of a page of records, and the service's link to the next one, or blank.
-
-    `count` is the number of records on all pages, if it was asked for.
-    """
+    """The values of a page of records, and the service's link to the next one, or blank."""
 
     records: list[Values]
     next_link: str
-    count: int | None = None
 
 
 class ChangeLine(msgspec.Struct, frozen=True):
@@ -112,22 +109,25 @@ class CompanyRecords:
         """A page of a collection."""
         return await self._page(self.path(entity_set), query)
 
-    async def listed(
-        self, entity_set: EntitySet, query: RecordQuery, names: Sequence[str]
-    ) -> tuple[CollectionPage, str]:
-        """A page with these properties, and `count` of its query.
+    async def table(
+        self, entity_set: EntitySet, query: RecordQuery, names: tuple[str, ...]
+    ) -> tuple[TablePage, str]:
+        """A page with these columns, and `count` of its query.
 
         A set's own number comes with the page, since it is known without reading the records.
         """
-        options, path = query.options(entity_set.type, names), self.path(entity_set)
+        entity_type, path = entity_set.type, self.path(entity_set)
+        options = query.options(entity_type, () if reads_whole(entity_type) else names)
+        read = with_key(entity_type, names)
         if not query.is_limited:
             with suppress(TimeoutError):
                 async with asyncio.timeout(COUNT_SECONDS):
-                    page = await self._page(path, f"{options}&$count=true")
+                    body = await self._sent("GET", path, f"{options}&$count=true", headers=_BARE)
+                    page = decoded_table(body, read)
                     return page, f"{page.count:,}"
-        page = await self._page(path, options)
+        page = decoded_table(await self._sent("GET", path, options, headers=_BARE), read)
         is_last = not page.next_link
-        number = f"{query.skip + len(page.records):,}" if is_last else ""
+        number = f"{query.skip + page.size:,}" if is_last else ""
         return page, number or await self.count(entity_set, query)
 
     async def count(self, entity_set: EntitySet, query: RecordQuery) -> str:
@@ -208,11 +208,9 @@ class CompanyRecords:
         return f"/companies({company_id})"
 
     async def _page(self, path: str, query: str) -> CollectionPage:
-        headers = {**_PAGE, b"accept": _NO_METADATA}
-        document = decoded(await self._sent("GET", path, query, headers=headers))
+        document = decoded(await self._sent("GET", path, query, headers=_BARE))
         link = str(document.get("@odata.nextLink", ""))
-        count = cast("int | None", document.get("@odata.count"))
-        return CollectionPage(cast("list[Values]", document["value"]), link, count)
+        return CollectionPage(cast("list[Values]", document["value"]), link)
 
     async def _sent(
         self,
@@ -308,20 +306,16 @@ BACK = "back"
 
 
 def page_url(
-    visit: Visit,
-    entity_set: EntitySet,
-    rest: str = "",
-    query: RecordQuery | None = None,
-    **fields: str,
+    visit: Visit, entity_set: EntitySet, rest: str = "", query: str = "", **fields: str
 ) -> str:
-    """The URL of a page about a set, or about its record with the `key` of `fields`.
+    """The URL of a page about a set and a query, or about its record with the `key` of `fields`.
 
     The pages of a record pass on what leads back to the list.
     """
     back = visit.query.text(BACK) if rest.startswith("/record") else ""
     pairs = [("company", company_of(visit)), (BACK, back), *fields.items()]
     address = extended(f"{CONSOLE}/records/{entity_set.name}{rest}", fields_text(pairs))
-    return address if query is None else extended(address, query.address())
+    return extended(address, query)
 
 
 def list_url(visit: Visit, entity_set: EntitySet, **fields: str) -> str:
@@ -329,7 +323,7 @@ def list_url(visit: Visit, entity_set: EntitySet, **fields: str) -> str:
 
     The field of the address is read as a query of the set: it cannot lead elsewhere.
     """
-    query = query_of(entity_set.type, form_data(visit.query.text(BACK)))
+    query = query_of(entity_set.type, form_data(visit.query.text(BACK))).address()
     key = visit.query.text("key")
     place = f"#{row_id(key)}" if key else ""
     return page_url(visit, entity_set, query=query, **fields) + place

@@ -12,7 +12,7 @@ from comptoir.edm.times import Date, DateTimeOffset
 from comptoir.edm.types import Guid
 from comptoir.errors.refusal import Refusal
 from comptoir.features.console.captions import caption
-from comptoir.features.console.values import Values, shown
+from comptoir.features.console.values import TablePage, shown
 from comptoir.features.console.visit import FormData, fields_text
 
 SHOWN_COLUMNS = 6
@@ -56,13 +56,12 @@ class RecordQuery(msgspec.Struct, frozen=True):
     skiptoken: str = ""
     skip: int = 0
 
-    def options(self, entity_type: EntityType, names: Sequence[str]) -> str:
-        """The query string for the service, which selects these properties and the key."""
-        key = entity_type.key
+    def options(self, entity_type: EntityType, names: tuple[str, ...]) -> str:
+        """The query string for the service, which selects these properties; all without any."""
         texts = {
             **self._matching,
             "orderby": self.orderby or default_order(entity_type),
-            "select": ",".join(names if key in names else (*names, key)),
+            "select": ",".join(with_key(entity_type, names)) if names else "",
             "skiptoken": self.skiptoken,
             "skip": str(self.skip) if self.skip and not self.skiptoken else "",
         }
@@ -164,15 +163,15 @@ def literal(declared: Property, exact: str) -> str:
     return f"'{doubled}'" if declared.type.quoted else exact
 
 
-def examples(entity_type: EntityType, names: Sequence[str], rows: Sequence[Values]) -> list[str]:
+def examples(entity_type: EntityType, names: Sequence[str], page: TablePage) -> list[str]:
     """Filters that find some of the records, one for each kind of value after the first column."""
-    found, rows = dict[str, str](), rows[:SEEN_FOR_EXAMPLES]
+    found = dict[str, str]()
     for declared in [entity_type.by_name[name] for name in names[1:]]:
         name, edm_type = declared.name, declared.type
         has_both = edm_type.quoted and "contains" in found and "eq" in found
         if has_both or isinstance(edm_type, Guid):
             continue
-        values = [shown(declared, row[name]) for row in rows]
+        values = [shown(declared, each) for each in page.columns[name][:SEEN_FOR_EXAMPLES]]
         value = next((each for each in values if condition_of(declared, each)), "")
         if not value:
             continue
@@ -180,7 +179,7 @@ def examples(entity_type: EntityType, names: Sequence[str], rows: Sequence[Value
             found.setdefault("time", f"{name} ge {value[:10]}T00:00:00Z")
         elif isinstance(edm_type, _ORDERED):
             found.setdefault("ge", f"{name} ge {literal(declared, value)}")
-        elif edm_type.quoted and len(set(values)) == len(rows):
+        elif edm_type.quoted and len(set(values)) == len(values):
             word = max(value.split(), key=len)
             found.setdefault("contains", f"contains({name},{literal(declared, word)})")
         else:
@@ -293,6 +292,17 @@ def columns(entity_type: EntityType, names: tuple[str, ...], order: str) -> tupl
         sorting = fields_text([("orderby", sorting)])
         found.append(TableColumn(name, caption(declared), title, is_number, sorted_by, sorting))
     return tuple(found)
+
+
+@cache
+def reads_whole(entity_type: EntityType) -> bool:
+    """Whether tables read whole records, whose JSON is stored: without secrets and long texts."""
+    return all(each.is_queried and not each.is_unlimited for each in entity_type.properties)
+
+
+def with_key(entity_type: EntityType, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The properties that a table with these columns reads."""
+    return names if entity_type.key in names else (*names, entity_type.key)
 
 
 def shown_names(entity_type: EntityType, query: RecordQuery) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from comptoir.edm.model import EntityType, Property
 from comptoir.edm.types import EnumText
 from comptoir.features.console.record_form import LONGEST_SHORT, short
 from comptoir.features.console.record_query import NARROWS, TableColumn, condition_of
-from comptoir.features.console.values import BLANK, Values, presented, shown
+from comptoir.features.console.values import BLANK, TablePage, presented, shown
 from comptoir.features.console.visit import PLAIN
 from comptoir.jsonvalue import Json
 
@@ -20,10 +20,7 @@ _NUMBER = ' class="number"'
 
 
 def table_rows(
-    entity_type: EntityType,
-    columns: Sequence[TableColumn],
-    rows: Sequence[Values],
-    record_page: str,
+    entity_type: EntityType, columns: Sequence[TableColumn], page: TablePage, record_page: str
 ) -> Markup:
     """The rows of a table: the first cell leads to the record, at `record_page` with its key.
 
@@ -31,23 +28,22 @@ def table_rows(
     Values are escaped column by column, because no text has a NUL. Rows in ASCII are encoded at
     once, which takes as long as all other work for them otherwise.
     """
-    if not rows:
+    if not page.size:
         return Markup()
     first, *others = columns
-    keys = [str(row[entity_type.key]) for row in rows]
+    keys = list(map(str, page.columns[entity_type.key]))
     begin = f'"><th scope="row" role="rowheader"{_NUMBER if first.is_number else ""}><a href="'
     begin += escape(record_page)
     quoted = keys if PLAIN.fullmatch("".join(keys)) else map(_quoted, keys)
-    names = _names(entity_type.by_name[first.name], [row[first.name] for row in rows], keys)
+    names = _names(entity_type.by_name[first.name], page.columns[first.name], keys)
     heads = [
         f'<tr role="row" id="row-{key}{begin}{key}"><bdi>{name}</bdi></a></th>'
         for key, name in zip(quoted, _escaped(names), strict=True)
     ]
     cells = [
-        _cells(entity_type.by_name[each.name], each, [row[each.name] for row in rows])
-        for each in others
+        _cells(entity_type.by_name[each.name], each, page.columns[each.name]) for each in others
     ]
-    lines = zip(heads, *cells, ["</tr>\n"] * len(rows), strict=True)
+    lines = zip(heads, *cells, ["</tr>\n"] * page.size, strict=True)
     return Markup("".join(chain.from_iterable(lines)))  # noqa: S704 - every value is escaped
 
 

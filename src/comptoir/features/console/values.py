@@ -1,15 +1,17 @@
 """Values of records as JSON, and as the text that people read and type; drafts of records."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
+from types import GenericAlias
 from typing import Literal, cast
 
 import msgspec
 
 from comptoir.edm.model import Property
 from comptoir.edm.numbers import DecimalNumber, Int32
+from comptoir.edm.record_json import struct_of
 from comptoir.edm.times import Date, DateTimeOffset
 from comptoir.edm.types import EdmError, EnumText, Stored, Text, TextualType
 from comptoir.features.console.templates import minute_text
@@ -17,6 +19,9 @@ from comptoir.jsonvalue import Json
 
 Values = Mapping[str, Json]
 """Values of properties in wire form, by the names of the properties."""
+
+TABLES = 200
+"""The decoders that are kept, one for each list of columns."""
 
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
@@ -30,6 +35,38 @@ def decoded(text: str | bytes) -> dict[str, Json]:
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     return cast("dict[str, Json]", value)
+
+
+class TablePage(msgspec.Struct, frozen=True):
+    """The values of a page of records by property, and the service's link to the next page.
+
+    The link is blank on the last page. `count` is the number of records on all pages, if it was
+    asked for.
+    """
+
+    columns: Mapping[str, Sequence[Json]]
+    size: int
+    next_link: str = ""
+    count: int | None = None
+
+
+def decoded_table(body: bytes, names: tuple[str, ...]) -> TablePage:
+    """A page of records from its JSON without metadata; properties without a name are skipped."""
+    page = _table_decoder(names).decode(body)
+    rows, next_link, count = msgspec.structs.astuple(page)
+    columns = zip(*map(msgspec.structs.astuple, rows), strict=True) if rows else [()] * len(names)
+    return TablePage(dict(zip(names, columns, strict=True)), len(rows), next_link, count)
+
+
+@lru_cache(TABLES)
+def _table_decoder(names: tuple[str, ...]) -> msgspec.json.Decoder[msgspec.Struct]:
+    rows = GenericAlias(list, struct_of("row", names))
+    page = msgspec.defstruct(
+        "page",
+        [("value", rows), ("link", str, ""), ("count", int | None, None)],
+        rename={"link": "@odata.nextLink", "count": "@odata.count"},
+    )
+    return msgspec.json.Decoder(page, float_hook=Decimal)
 
 
 def encoded(values: Values) -> bytes:

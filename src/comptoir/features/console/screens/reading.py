@@ -178,7 +178,7 @@ async def _others(
             if each.name:
                 query = RecordQuery(filter=condition)
                 count = await records.count(each.target, query)
-                address = page_url(visit, each.target, query=query)
+                address = page_url(visit, each.target, query=query.address())
                 related.append(Related(words(each.name), address, count))
                 continue
             for other in await records.matching(each.target, condition, 1):

@@ -34,7 +34,7 @@ from comptoir.features.console.record_table import table_rows
 from comptoir.features.console.screens import editing, reading
 from comptoir.features.console.spreadsheet import spreadsheet
 from comptoir.features.console.templates import shared_part
-from comptoir.features.console.values import Values, shown
+from comptoir.features.console.values import TablePage, shown
 from comptoir.features.console.visit import Visit, extended, fields_text
 
 
@@ -55,15 +55,16 @@ async def browse(visit: Visit) -> Answer:
     entity_type, query = entity_set.type, query_of(entity_set.type, visit.query)
     path, names = records.path(entity_set), shown_names(entity_set.type, query)
     options = query.options(entity_type, names)
-    address, first = page_url(visit, entity_set), query.first()
+    address, first, back = page_url(visit, entity_set), query.first(), query.address()
+    from_start = first.address()
 
     def page_of(other: RecordQuery) -> str:
         return extended(address, other.address())
 
     errors: dict[str, QueryError] = {}
-    status, values, next_page, count = 200, list[Values](), "", ""
+    status, page, next_page, count = 200, TablePage(dict.fromkeys(names, ()), 0), "", ""
     try:
-        page, count = await records.listed(entity_set, query, names)
+        page, count = await records.table(entity_set, query, names)
     except Refusal as refusal:
         status = refusal.error.status
         # the message about a text that the user has typed is shown with its field
@@ -71,18 +72,16 @@ async def browse(visit: Visit) -> Answer:
         option = refusal.target if refusal.target in typed else ""
         errors[option] = query_error(refusal, typed.get(option, ""))
     else:
-        values = page.records
         if page.next_link:
-            next_page = page_of(query.after(page.next_link, len(values)))
+            next_page = page_of(query.after(page.next_link, page.size))
     filled = [
         name
         for number, name in enumerate(names)
         if not number
-        or any(shown(entity_type.by_name[name], each[name]).strip() for each in values)
+        or any(shown(entity_type.by_name[name], each).strip() for each in page.columns[name])
     ]
     shown_columns = columns(entity_type, tuple(filled), query.orderby)
     unsorted, whole = page_of(query.first(orderby="")), page_of(query.first(filter=""))
-    back = query.address()
     record_page = page_url(
         visit, entity_set, "/record", back=back if len(back) <= LONGEST_BACK else ""
     )
@@ -95,16 +94,16 @@ async def browse(visit: Visit) -> Answer:
         "columns": shown_columns,
         "head": shared_part("browse_head.html", columns=shown_columns, address=unsorted),
         "left_out": [caption(entity_type.by_name[each]) for each in names if each not in filled],
-        "columns_page": page_url(visit, entity_set, "/columns", query=first),
+        "columns_page": page_url(visit, entity_set, "/columns", from_start),
         "company_id": company_of(visit),
-        "rows": table_rows(entity_type, shown_columns, values, extended(record_page, "key=")),
-        "place": (f"{query.skip + 1:,}", f"{query.skip + len(values):,}"),
+        "rows": table_rows(entity_type, shown_columns, page, extended(record_page, "key=")),
+        "place": (f"{query.skip + 1:,}", f"{query.skip + page.size:,}"),
         "count": count,
         "examples": [
             (each, extended(whole, fields_text([("filter", each)])))
-            for each in examples(entity_type, filled, values)
+            for each in examples(entity_type, filled, page)
         ],
-        "first_page": page_of(first) if query.skip or query.skiptoken else "",
+        "first_page": extended(address, from_start) if query.skip or query.skiptoken else "",
         "previous_page": page_of(query.before(PAGE_SIZE)) if query.skip else "",
         "next_page": next_page,
         "all_page": page_of(RecordQuery(columns=query.columns)),
@@ -113,8 +112,8 @@ async def browse(visit: Visit) -> Answer:
         "new_page": page_url(visit, entity_set, "/new"),
         "request": f"{path}?{options}",
         "curl": curl("GET", f"{settings.base_url}{path}?{options}", {"Prefer": PREFER}),
-        "document": page_url(visit, entity_set, "/json", query=query),
-        "spreadsheet": page_url(visit, entity_set, "/csv", query=first),
+        "document": page_url(visit, entity_set, "/json", back),
+        "spreadsheet": page_url(visit, entity_set, "/csv", from_start),
         "done": reading.done(visit),
     }
     return TemplatePage("browse.html", set_caption(entity_set), context, status)
@@ -126,7 +125,7 @@ async def choose(visit: Visit) -> Answer:
     entity_type, query = entity_set.type, query_of(entity_set.type, visit.query)
     names = shown_names(entity_type, query)
     context = {
-        "set_page": page_url(visit, entity_set, query=query),
+        "set_page": page_url(visit, entity_set, query=query.address()),
         "entity_set": entity_set,
         "fields": [("company", company_of(visit)), *query.fields],
         "first": caption(entity_type.by_name[heading(entity_type)]),
