@@ -204,7 +204,7 @@ async def _opened(
         issuers,
         limits,
         failures,
-        journal.log,
+        journal,
         metrics,
         clocks.of_tokens,
         post_form,

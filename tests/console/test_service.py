@@ -11,7 +11,8 @@ from comptoir.auth.records import ConsoleRole
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.features.console.guards import HEADERS, Guards
-from comptoir.http.log import RequestLog
+from comptoir.http.log import Journal, RequestLog
+from comptoir.http.metrics import Metrics
 from comptoir.http.redaction import Redactor
 from support.command import Command
 from support.console import FORM, Browser, console_of, new_code, origin_of
@@ -165,7 +166,8 @@ async def _stops(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def first_page(inner: ASGIApp) -> httpx.Response:
-    guards = Guards(inner, Settings(), RequestLog("off", Redactor.of(MODEL)))
+    journal = Journal(RequestLog("off", Redactor.of(MODEL)), Metrics())
+    guards = Guards(inner, Settings(), journal)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(guards)) as client:
         return await client.get("http://127.0.0.1:8080/console")
 

@@ -19,7 +19,7 @@ from comptoir.edm.model import Model
 from comptoir.edm.times import Clock
 from comptoir.errors.refusal import Refusal
 from comptoir.http.exchange import Exchange, Observe
-from comptoir.http.log import RequestLog
+from comptoir.http.log import Journal
 from comptoir.http.metrics import Metrics
 from comptoir.http.routes import Routes
 from comptoir.outgoing import DeliveryFaults, PostForm
@@ -86,7 +86,7 @@ class Kernel:
     issuers: OutsideIssuers
     limits: Limits
     failures: Failures
-    log: RequestLog
+    journal: Journal
     metrics: Metrics
     clock: Clock
     post_form: PostForm

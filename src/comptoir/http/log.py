@@ -120,28 +120,30 @@ class Journal:
     """Logs and counts exchanges, many at a time because each write has a noticeable cost."""
 
     def __init__(self, log: RequestLog, metrics: Metrics) -> None:
-        self.log = log
-        """Writes the lines of requests."""
-
+        self._log = log
         self._metrics = metrics
         self._ended: list[Exchange] = []
+        self._counted: list[Exchange] = []
 
-    def end(self, exchange: Exchange) -> None:
+    def end(self, exchange: Exchange, *, is_counted: bool = True) -> None:
         """End an exchange and record it; one that failed is logged at once."""
         exchange.end()
         if not self._ended:
             asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
         self._ended.append(exchange)
+        if is_counted:
+            self._counted.append(exchange)
         if exchange.status >= 500:
             self.flush()
 
     def flush(self) -> None:
         """Log and count the collected exchanges."""
         ended, self._ended = self._ended, []
-        self._metrics.count(ended)
+        counted, self._counted = self._counted, []
+        self._metrics.count(counted)
         # requests must not fail because the log cannot be written
         with suppress(OSError):
-            self.log.write(ended)
+            self._log.write(ended)
 
     def exposition(self) -> bytes:
         """The metrics, up to the latest exchange."""

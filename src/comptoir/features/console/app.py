@@ -74,7 +74,7 @@ def console(kernel: Kernel, figures: Figures) -> ASGIApp:
     ]
     # a redirect would contain the Host header
     router = Router(routes, redirect_slashes=False)
-    return Guards(router, backend.settings, kernel.log)
+    return Guards(router, backend.settings, kernel.journal)
 
 
 def _route(

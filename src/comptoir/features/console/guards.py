@@ -7,7 +7,6 @@ among those of the API.
 import asyncio
 import logging
 from collections.abc import Mapping
-from contextlib import suppress
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -21,7 +20,7 @@ from comptoir.features.console import errors
 from comptoir.features.console.templates import refusal_page
 from comptoir.http.api import CLIENT_DISCONNECTED
 from comptoir.http.exchange import ClientDisconnectedError, Exchange
-from comptoir.http.log import RequestLog
+from comptoir.http.log import Journal
 from comptoir.request.headers import Headers, combined
 from comptoir.request.path import READ_METHODS
 
@@ -52,10 +51,10 @@ _log = logging.getLogger(__name__)
 class Guards:
     """Passes a request on if it is for this host, and if a form comes from the console itself."""
 
-    def __init__(self, inner: ASGIApp, settings: Settings, log: RequestLog) -> None:
+    def __init__(self, inner: ASGIApp, settings: Settings, journal: Journal) -> None:
         self._inner = inner
         self._origins = console_origins(settings)
-        self._log = log
+        self._journal = journal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens."""
@@ -85,11 +84,10 @@ class Guards:
             if not exchange.status:
                 await refusal_page(rows.FAILED(id=exchange.id))(scope, receive, send)
         finally:
-            exchange.end()
             if UNLOGGED not in scope or exchange.status >= BAD_REQUEST.status:
-                # requests must not fail because the log cannot be written
-                with suppress(OSError):
-                    self._log.write([exchange])
+                self._journal.end(exchange, is_counted=False)
+            else:
+                exchange.end()
 
     def _check(self, scope: Scope) -> None:
         """Add the origin to the scope; raises `Refusal` (421, 403)."""
