@@ -89,7 +89,8 @@ class RecordQuery(msgspec.Struct, frozen=True):
 
     def address(self) -> str:
         """The query string by which the console shows the same page."""
-        return fields_text(self.fields)
+        # most lists are the first page of all records
+        return fields_text(self.fields) if any(msgspec.structs.astuple(self)) else ""
 
     @property
     def fields(self) -> list[tuple[str, str]]:
