@@ -45,6 +45,7 @@ def test_a_batch_may_be_larger_than_a_request(company: Company) -> None:
     assert {reply.error.target for reply in answers.values()} == {"displayName"}
 
 
+@ON_SQLITE  # the body is read before the database
 @together("declared", [True, False])
 def test_a_batch_that_is_too_large_is_refused(declared: bool, company: Company) -> None:
     body = b'{"requests": [' + b" " * (8 << 20) + b"]}"
@@ -167,6 +168,7 @@ HOSTILE = {
 }
 
 
+@ON_SQLITE  # the body is read before the database
 @together("what", HOSTILE)
 def test_hostile_bodies_are_refused_quickly(what: str, company: Company) -> None:
     answer = send_multipart(company, HOSTILE[what])

@@ -6,7 +6,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.edm.model import EntitySet
-from comptoir.service.views import BYTES, ROWS
+from comptoir.service import views
 from conftest import stock
 from support.client import Client
 from support.companies import Company
@@ -14,9 +14,9 @@ from support.refusals import refusal
 from support.service import Service, StartService
 from support.statements import reading, statements_of
 
-PAGE = 10_000
-MANY = 9_000
-LONG = 200_000
+PAGE = 100
+MANY = 90
+LONG = 20_000
 FEW = 40
 
 
@@ -60,8 +60,11 @@ def test_each_item_of_each_company_takes_one_statement(service: Service) -> None
             assert reads(over(some, service), expand) == each_company * len(some), expand
 
 
-def test_a_page_of_companies_ends_after_enough_records(roomy: Service) -> None:
+def test_a_page_of_companies_ends_after_enough_records(
+    roomy: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The next page has the rest, without repeating or skipping a record."""
+    monkeypatch.setattr(views, "ROWS", 200)
     companies = [roomy.new_company(f"{number}") for number in range(4)]
     for company in companies[:3]:
         company.load("shippingAgentsExt", *({"code": f"{n:05}"} for n in range(MANY)))
@@ -77,20 +80,22 @@ def test_a_page_of_companies_ends_after_enough_records(roomy: Service) -> None:
     assert [page["@odata.count"] for page in pages] == [4, 4]
     held = [each["shippingAgentsExt"] for each in pages[0]["value"]]
     assert [len(each) for each in held] == [MANY] * 3
-    assert sum(map(len, held[:2])) < ROWS < sum(map(len, held))
+    assert sum(map(len, held[:2])) < views.ROWS < sum(map(len, held))
 
 
-def test_lists_of_long_records_end_by_their_size(service: Service) -> None:
-    count = 3 * BYTES // LONG
+def test_lists_of_long_records_end_by_their_size(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "BYTES", 400_000)
+    count = 3 * views.BYTES // LONG
     companies = [service.new_company(f"{number}") for number in range(3)]
     text = b64encode(bytes(LONG * 3 // 4)).decode()
     for company in companies[:2]:
-        for start in range(0, count, 10):
-            rows = (
-                {"systemId": key(n), "languageCode": f"{n:03}", "base64Text": text}
-                for n in range(start, start + 10)
-            )
-            company.load("ItemProductTextLongContentsExt", *rows)
+        rows = (
+            {"systemId": key(n), "languageCode": f"{n:03}", "base64Text": text}
+            for n in range(count)
+        )
+        company.load("ItemProductTextLongContentsExt", *rows)
     client = over(companies, service)
 
     expand = "contactsExt,ItemProductTextLongContentsExt($orderby=languageCode),itemsExt"
@@ -101,7 +106,7 @@ def test_lists_of_long_records_end_by_their_size(service: Service) -> None:
         page = answer.json()
         assert "@odata.nextLink" not in page
         sizes = [len(each["ItemProductTextLongContentsExt"]) for each in page["value"]]
-        assert all(0 < size * LONG < 2 * BYTES for size in sizes[:2])
+        assert all(0 < size * LONG < 2 * views.BYTES for size in sizes[:2])
         assert sizes[2] == 0
         found = page["value"][0]["ItemProductTextLongContentsExt"]
         link = page["value"][0].get("ItemProductTextLongContentsExt@odata.nextLink")

@@ -77,7 +77,7 @@ def test_a_page_that_becomes_slow_ends_early_with_a_link_to_the_rest(
         "shippingAgentsExt",
         *(
             {"id": GUID.format(n), "code": f"{n}", "name": "hit" if n < 100 else "miss"}
-            for n in range(20_000)
+            for n in range(5_000)
         ),
     )
 

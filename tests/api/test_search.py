@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from math import inf
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from comptoir.edm.model import EntitySet, Model
 from comptoir.store.sqlite import reader
 from support.client import encoded, record, tag_of
 from support.companies import Company
-from support.databases import ON_SQLITE, FreshDatabase
+from support.databases import FRESH, ON_SQLITE, FreshDatabase
 from support.refusals import refusal
 from support.samples import SAMPLES
 from support.service import Service, StartService
@@ -32,12 +33,23 @@ def walk(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(reader, "ATTEMPT_STEPS", 1)
 
 
-@pytest.fixture(params=["unindexed", "indexed", "walked", "walked unindexed"])
+@pytest.fixture
 def indexing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Indexing:
-    """The state of the index before a search, and its way; the result does not depend on them."""
+    """The state of the index before a search, and its way."""
     if "walked" in request.param:
         walk(monkeypatch)
     return leave if "unindexed" in request.param else Company.catch_up
+
+
+IN_ANY_STATE = pytest.mark.parametrize(
+    ("fresh_database", "indexing"),
+    [
+        *product(FRESH, ["unindexed", "indexed"]),
+        *(("sqlite", each) for each in ("walked", "walked unindexed")),
+    ],
+    indirect=True,
+)
+"""Marks a test whose searches find the same whatever is indexed, on SQLite in both ways."""
 
 
 def found(company: Company, text: str, resource: str = "shippingAgentsExt") -> list[str]:
@@ -67,6 +79,7 @@ def test_every_text_property_of_every_kind_is_searched(stocked: Company) -> None
             assert len(found) == (each.name in searched), each.name
 
 
+@IN_ANY_STATE
 def test_a_long_result_is_complete_and_sorted(company: Company, indexing: Indexing) -> None:
     company.load("shippingAgentsExt", *({"code": f"{n:04}", "name": "alike"} for n in range(700)))
     indexing(company, "shippingAgentsExt")
@@ -94,6 +107,7 @@ def test_a_common_word_is_found_in_the_order_of_the_page(
         assert "TEMP B-TREE" not in plan
 
 
+@IN_ANY_STATE
 def test_a_view_is_searched_as_its_records_change(company: Company, indexing: Indexing) -> None:
     company.load("itemsExt", {"number": "D1", "displayName": "Desk"})
     indexing(company, "itemsExt")
@@ -115,6 +129,7 @@ def test_the_companies_are_searched(service: Service) -> None:
     assert other.listed("companies", {"$search": "7d1c"}) == []
 
 
+@IN_ANY_STATE
 def test_a_search_stays_within_its_company(service: Service, indexing: Indexing) -> None:
     companies = [service.new_company() for _ in range(3)]
     for number, company in enumerate(companies):
@@ -129,6 +144,7 @@ def test_a_search_stays_within_its_company(service: Service, indexing: Indexing)
         assert found(company, "unit OR common", "unitsOfMeasureExt") == [f"common {number}"]
 
 
+@IN_ANY_STATE
 def test_acknowledged_writes_are_found_at_once(company: Company, indexing: Indexing) -> None:
     """Creates, updates and deletes, one after another."""
     name_agents(company, "first")
@@ -230,6 +246,7 @@ HOSTILE = [
 ]
 
 
+@IN_ANY_STATE
 def test_a_phrase_is_only_text(company: Company, indexing: Indexing) -> None:
     names = [name[:4000] for text in HOSTILE for name in (f"~{text}~", f"{text} abc")]
     names.append("abc code name NEAR a b")
@@ -257,6 +274,7 @@ def test_a_search_of_too_many_terms_or_levels_is_refused(company: Company) -> No
         refusal(answer, "BadRequest_InvalidRequestUrl", "$search")
 
 
+@IN_ANY_STATE
 def test_large_searches_get_a_response(company: Company, indexing: Indexing) -> None:
     name_agents(company, *(f"name {number:03}" for number in range(100)))
     indexing(company, "shippingAgentsExt")

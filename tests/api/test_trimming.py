@@ -18,6 +18,7 @@ from support.waiting import until
 AGENTS = "shippingAgentsExt"
 ITEMS = "itemsExt"
 GONE = "Request_LinkExpired"
+FEW = 5
 MANY = 1_200
 """More than a unit of work trims, or indexes."""
 
@@ -28,10 +29,9 @@ def service(share_service: StartService) -> Service:
     return share_service()
 
 
-@pytest.fixture
-def keys(company: Company) -> Sequence[str]:
-    """The keys of many records, each of which has one change."""
-    keys = [f"aaaaaaaa-0000-4000-8000-{at:012d}" for at in range(MANY)]
+def loaded(company: Company, count: int) -> Sequence[str]:
+    """The keys of new records, each of which has one change."""
+    keys = [f"aaaaaaaa-0000-4000-8000-{at:012d}" for at in range(count)]
     company.load(AGENTS, *[{"id": each, "code": each[-4:], "name": "Old"} for each in keys])
     return keys
 
@@ -50,7 +50,8 @@ def change_late(company: Company, key: str, **values: str) -> None:
     run_sql(company.admin.settings.database, statement, id=company.id)
 
 
-def test_old_changes_are_trimmed(company: Company, keys: Sequence[str]) -> None:
+def test_old_changes_are_trimmed(company: Company) -> None:
+    keys = loaded(company, MANY)
     change_late(company, keys[0], name="New")
     change_late(company, keys[1], name="New")
     before = changes(company, size=20_000)
@@ -65,42 +66,46 @@ def test_old_changes_are_trimmed(company: Company, keys: Sequence[str]) -> None:
     assert before[0].previous == 2
 
 
-def test_the_last_change_stays(company: Company, keys: Sequence[str]) -> None:
+def test_the_last_change_stays(company: Company) -> None:
+    loaded(company, FEW)
     company.admin.trim_logs(41, log_days=40)
 
-    assert numbers(changes(company)) == [MANY]
+    assert numbers(changes(company)) == [FEW]
     created = company.post(AGENTS, {"code": "DHL", "name": "First"})
     assert record(created, 201)["name"] == "First"
-    assert numbers(changes(company)) == [MANY + 1, MANY]
+    assert numbers(changes(company)) == [FEW + 1, FEW]
 
 
-def test_a_number_that_is_not_kept_is_gone(company: Company, keys: Sequence[str]) -> None:
+def test_a_number_that_is_not_kept_is_gone(company: Company) -> None:
+    keys = loaded(company, FEW)
     change_late(company, keys[0], name="New")
     company.admin.trim_logs(41, log_days=40)
 
-    for start in (0, 1, MANY - 1):
+    for start in (0, 1, FEW - 1):
         error = refusal(company.get("changes", f"from={start}"), GONE)
         assert error.message.startswith(
-            f"The change {start} is not kept any longer: the oldest is {MANY + 1}"
+            f"The change {start} is not kept any longer: the oldest is {FEW + 1}"
         )
         assert error.target == "from"
-    assert numbers(changes(company, f"from={MANY + 1}")) == [MANY + 1]
-    assert numbers(changes(company, f"from={MANY + 9}")) == [MANY + 1]
+    assert numbers(changes(company, f"from={FEW + 1}")) == [FEW + 1]
+    assert numbers(changes(company, f"from={FEW + 9}")) == [FEW + 1]
 
 
-def test_a_record_has_the_changes_that_are_kept(company: Company, keys: Sequence[str]) -> None:
+def test_a_record_has_the_changes_that_are_kept(company: Company) -> None:
     """None of them is an empty list, because the record exists."""
+    keys = loaded(company, FEW)
     change_late(company, keys[0], name="New")
     company.admin.trim_logs(41, log_days=40)
 
-    assert numbers(changes(company, of_record(AGENTS, keys[0]))) == [MANY + 1]
+    assert numbers(changes(company, of_record(AGENTS, keys[0]))) == [FEW + 1]
     assert changes(company, of_record(AGENTS, keys[1])) == []
     refusal(company.get("changes", of_record(AGENTS, keys[1], 2)), GONE)
-    refusal(company.get("changes", of_record(AGENTS, keys[1], MANY + 1)), "Internal_RecordNotFound")
+    refusal(company.get("changes", of_record(AGENTS, keys[1], FEW + 1)), "Internal_RecordNotFound")
 
 
-def test_a_delta_link_keeps_what_it_needs(company: Company, keys: Sequence[str]) -> None:
+def test_a_delta_link_keeps_what_it_needs(company: Company) -> None:
     """By default, it is valid for thirty days."""
+    keys = loaded(company, FEW)
     wishes = {"Prefer": "odata.track-changes, odata.maxpagesize=20000"}
     link = str(company.get(AGENTS, headers=wishes).json()["@odata.deltaLink"])
     record(company.patch(f"{AGENTS}({keys[0]})", {"name": "Second"}, "*"))
@@ -114,8 +119,9 @@ def test_a_delta_link_keeps_what_it_needs(company: Company, keys: Sequence[str])
     assert "Read the collection again" in error.message
 
 
-def test_a_count_does_not_depend_on_the_log(company: Company, keys: Sequence[str]) -> None:
+def test_a_count_does_not_depend_on_the_log(company: Company) -> None:
     """A service counts a set once, then by the changes since."""
+    keys = loaded(company, MANY)
     assert company.get(f"{AGENTS}/$count").text == str(MANY)
     record(company.post(AGENTS, {"code": "DHL", "name": "First"}), 201)
     change_late(company, keys[0], name="New")
@@ -126,8 +132,9 @@ def test_a_count_does_not_depend_on_the_log(company: Company, keys: Sequence[str
     assert company.get(f"{AGENTS}/$count").text == str(MANY)
 
 
-def test_a_search_does_not_depend_on_the_log(company: Company, keys: Sequence[str]) -> None:
+def test_a_search_does_not_depend_on_the_log(company: Company) -> None:
     """An index may be built again, as after an upgrade or a copy, when the log has few changes."""
+    keys = loaded(company, MANY)
     change_late(company, keys[0], name="New")
     company.admin.trim_logs(41, log_days=40)
     assert company.admin.search_lag(company.stored, AGENTS) == 0
