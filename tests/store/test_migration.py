@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -168,9 +168,28 @@ APART = ("0001", "0005", "0006", "0011", "0013", HEAD)
 """Revisions that lack all, indexes, JSON, a column, what was added last, and nothing."""
 
 
+def schema_of(url: str) -> Sequence[object]:
+    """The columns of all tables, in any order, and the statements of all indexes."""
+    if is_postgres(url):
+        columns = (
+            "table_name, column_name, data_type, collation_name, is_nullable"
+            " FROM information_schema.columns WHERE table_schema = 'public'"
+        )
+        indexes = "indexdef, '' FROM pg_indexes WHERE schemaname = 'public'"
+    else:
+        columns = (
+            """held.name, own.name, own.type, own."notnull", own.pk"""
+            " FROM sqlite_schema AS held, pragma_table_info(held.name) AS own"
+        )
+        indexes = "name, sql FROM sqlite_schema WHERE type = 'index'"
+    return [sorted(map(repr, run_sql(url, f"SELECT {each}"))) for each in (columns, indexes)]
+
+
 def test_every_revision_can_be_upgraded(empty: str, request: pytest.FixtureRequest) -> None:
     """Copies of a database that is set back to them; on a server some, only by `migrate`."""
     migrated(empty)
+    assert differences(empty, MODEL) == []
+    expected = schema_of(empty)
     server = request.getfixturevalue("postgres_server") if is_postgres(empty) else None
     for revision in APART if server else SERVES:
         copy = f"{empty}.{revision}"
@@ -184,7 +203,7 @@ def test_every_revision_can_be_upgraded(empty: str, request: pytest.FixtureReque
             with pytest.raises(OperatorError, match=f"has schema {revision}, and"):
                 make_ready(Settings(database=copy), MODEL)
         assert migrated(copy)[0] == HEAD
-        assert differences(copy, MODEL) == []
+        assert schema_of(copy) == expected
         assert run_sql(copy, "SELECT * FROM control") == [(1,)]
         make_ready(Settings(database=copy), MODEL)
 
