@@ -197,13 +197,7 @@ def command(tmp_path: Path) -> Command:
 @pytest.fixture
 def ready(fresh_database: FreshDatabase, tmp_path: Path) -> Command:
     """The command, with a database of two empty companies."""
-
-    def fill(url: str) -> None:
-        command = Command(tmp_path, url)
-        command.done("company", "create", "Test", "--id", COMPANY)
-        command.done("company", "create", "Other", "--id", OTHER_COMPANY)
-
-    return Command(tmp_path, fresh_database(tmp_path, MODEL, fill))
+    return Command(tmp_path, fresh_database(tmp_path, MODEL, two_companies))
 
 
 @pytest.fixture
@@ -297,6 +291,13 @@ def stocked(service: Service) -> Company:
 def own_stock(company: Company) -> Company:
     """A company with a sample of every entity set, for one test."""
     return stock(company)
+
+
+def two_companies(url: str) -> None:
+    """Create the companies of `ready`."""
+    command = Command(Path(), url)
+    command.done("company", "create", "Test", "--id", COMPANY)
+    command.done("company", "create", "Other", "--id", OTHER_COMPANY)
 
 
 def stock(company: Company) -> Company:

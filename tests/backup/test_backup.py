@@ -24,9 +24,10 @@ from comptoir.config import Settings
 from comptoir.store.migration import migrate
 from comptoir.store.schema import SERVES
 from comptoir.store.urls import is_postgres
+from conftest import two_companies
 from support.client import Client, record, tag_of
 from support.command import COMPANY, OTHER_COMPANY, Command, NewPlace
-from support.databases import ON_SQLITE, in_database, run_sql
+from support.databases import ON_SQLITE, FreshDatabase, in_database, run_sql
 from support.earlier import set_back
 from support.mounts import mounted
 from support.processes import Process
@@ -42,6 +43,25 @@ def used(ready: Command) -> Command:
     """The command, with keys, a database and a folder for backups."""
     ready.done("token")
     folder(ready).mkdir(mode=0o700)
+    return ready
+
+
+@pytest.fixture(scope="module")
+def first_place(fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """A place like those of the tests, with its backup."""
+    place = tmp_path_factory.mktemp("first")
+    first = Command(place, fresh_database(place, MODEL, two_companies))
+    first.done("token")
+    folder(first).mkdir(mode=0o700)
+    first.done("backup", file(first))
+    return first
+
+
+@pytest.fixture
+def saved(first_place: Command, ready: Command) -> Command:
+    """A place with a backup: a copy of the first, which has the same keys and database."""
+    for name in ("keys", "backups"):
+        shutil.copytree(first_place.folder / name, ready.folder / name)
     return ready
 
 
@@ -106,6 +126,14 @@ def test_a_backup_of_a_database_in_use_is_restored_elsewhere(
     assert f"Test {COMPANY}: up to change 1\n" in printed
     assert stat.S_IMODE(file(used).stat().st_mode) == 0o600
     assert [each.name for each in folder(used).iterdir()] == ["one.zip"]
+    described = manifest(file(used))
+    companies, digests = described["companies"], described["digests"]
+    assert isinstance(companies, list)
+    assert {each["id"] for each in companies} == {COMPANY, OTHER_COMPANY}
+    assert described["release"] == __version__
+    assert described["engine"] == ("PostgreSQL" if is_postgres(used.url) else "SQLite")
+    assert isinstance(digests, dict)
+    assert digests.keys() == {"database", "keys/signing-key.pub.pem"}
     assert f"Test {COMPANY}: as after change 1, renewed\n" in restored
     assert names(place) == names(used)
     with Service(lambda *_: place.url, place.folder) as service:
@@ -115,51 +143,35 @@ def test_a_backup_of_a_database_in_use_is_restored_elsewhere(
         assert client.patch(path, {"name": "new"}, old).status_code == 412
 
 
-def test_a_manifest_says_what_a_backup_has(used: Command) -> None:
-    used.done("backup", file(used))
-
-    found = manifest(file(used))
-
-    companies = found["companies"]
-    assert isinstance(companies, list)
-    assert {each["id"] for each in companies} == {COMPANY, OTHER_COMPANY}
-    assert found["release"] == __version__
-    assert found["engine"] == ("PostgreSQL" if is_postgres(used.url) else "SQLite")
-    digests = found["digests"]
-    assert isinstance(digests, dict)
-    assert digests.keys() == {"database", "keys/signing-key.pub.pem"}
-
-
-def test_a_database_is_replaced_only_on_request_and_kept(used: Command) -> None:
-    used.done("backup", file(used))
-    with Service(lambda *_: used.url, used.folder) as service:
+def test_a_database_is_replaced_only_on_request_and_kept(saved: Command) -> None:
+    """It can be replaced again, and a company that the backup lacks is named."""
+    new = saved.done("company", "create", "New").last
+    with Service(lambda *_: saved.url, saved.folder) as service:
         record(client_of(service).post(AGENTS, {"code": "B"}), 201)
 
-    refused = used.error("restore", file(used))
-    unasked = used.here("restore", file(used), "--replace")
-    denied = used.on_terminal("restore", file(used), "--replace", typed="no\n")
-    done = used.on_terminal("restore", file(used), "--replace", typed="replace\n")
+    refused = saved.error("restore", file(saved))
+    unasked = saved.here("restore", file(saved), "--replace")
+    denied = saved.on_terminal("restore", file(saved), "--replace", typed="no\n")
+    done = saved.on_terminal("restore", file(saved), "--replace", typed="replace\n")
 
     assert "has a database. Name another place, or use --replace" in refused
     assert "Use --yes to replace it without a confirmation." in unasked.err
     assert denied.status == 1
     assert "the answer is not `replace`. Nothing has changed" in denied.err
     assert f"Test {COMPANY}: 1 changes since " in done.out
+    assert f"New {new}: is not in the backup\n" in done.out
     assert "The former database is kept as replaced-" in done.out
-    with Service(lambda *_: used.url, used.folder) as service:
+    assert new not in names(saved)
+    with Service(lambda *_: saved.url, saved.folder) as service:
         assert client_of(service).get(f"{AGENTS}/$count").text == "0"
 
+    saved.done("backup", folder(saved) / "two.zip")
+    saved.done("company", "delete", OTHER_COMPANY, "--yes")
 
-def test_a_replaced_database_can_be_replaced_again(used: Command) -> None:
-    used.done("backup", file(used))
-    used.done("restore", file(used), "--replace", "--yes")
-    used.done("backup", folder(used) / "two.zip")
-    used.done("company", "delete", OTHER_COMPANY, "--yes")
-
-    printed = used.done("restore", folder(used) / "two.zip", "--replace", "--yes").out
+    printed = saved.done("restore", folder(saved) / "two.zip", "--replace", "--yes").out
 
     assert f"Other {OTHER_COMPANY}: as after change 0, renewed" in printed
-    assert OTHER_COMPANY in names(used)
+    assert OTHER_COMPANY in names(saved)
 
 
 def test_a_backup_of_an_earlier_schema_is_brought_to_the_current_one(
@@ -179,22 +191,11 @@ def test_a_backup_of_an_earlier_schema_is_brought_to_the_current_one(
     place.done("company", "create", "New")
 
 
-def test_a_company_that_the_backup_lacks_is_named(used: Command) -> None:
-    used.done("backup", file(used))
-    new = used.done("company", "create", "New").last
-
-    printed = used.done("restore", file(used), "--replace", "--yes").out
-
-    assert f"New {new}: is not in the backup\n" in printed
-    assert new not in names(used)
-
-
-def test_a_database_in_use_is_not_replaced(used: Command) -> None:
-    used.done("backup", file(used))
-    with Service(lambda *_: used.url, used.folder) as service:
+def test_a_database_in_use_is_not_replaced(saved: Command) -> None:
+    with Service(lambda *_: saved.url, saved.folder) as service:
         record(client_of(service).post(AGENTS, {"code": "A"}), 201)
 
-        error = used.error("restore", file(used), "--replace", "--yes")
+        error = saved.error("restore", file(saved), "--replace", "--yes")
 
         assert "is in use" in error
         assert "Stop the services and commands that use it." in error
@@ -249,12 +250,11 @@ def test_another_key_of_the_same_name_stays_and_is_named(
 
 
 @ON_SQLITE
-def test_what_is_no_folder_for_keys_is_refused(used: Command, new_place: NewPlace) -> None:
-    used.done("backup", file(used))
-    place = new_place(used)
+def test_what_is_no_folder_for_keys_is_refused(saved: Command, new_place: NewPlace) -> None:
+    place = new_place(saved)
     (place.folder / "keys").touch()
 
-    assert "keys cannot be written: File exists" in place.error("restore", file(used))
+    assert "keys cannot be written: File exists" in place.error("restore", file(saved))
     assert not place.database.exists()
 
 
@@ -276,18 +276,17 @@ def test_a_private_key_of_another_form_is_refused(used: Command, new_place: NewP
     assert keys(place) == set()
 
 
-def test_a_service_that_starts_during_a_restore_keeps_its_database(used: Command) -> None:
-    used.done("backup", file(used))
+def test_a_service_that_starts_during_a_restore_keeps_its_database(saved: Command) -> None:
     ours, theirs = os.openpty()
     with os.fdopen(ours, "r+b", 0) as terminal:
         with os.fdopen(theirs, "r+b", 0) as given:
-            words = ["restore", str(file(used)), "--replace"]
-            process = Process(words, used.environment, used.folder, entered=given, errors=given)
+            words = ["restore", str(file(saved)), "--replace"]
+            process = Process(words, saved.environment, saved.folder, entered=given, errors=given)
         with process:
             asked = b""
             while b"Type replace: " not in asked:
                 asked += terminal.read(1 << 16)
-            with Service(lambda *_: used.url, used.folder) as service:
+            with Service(lambda *_: saved.url, saved.folder) as service:
                 record(client_of(service).post(AGENTS, {"code": "A"}), 201)
                 terminal.write(b"replace\n")
                 process.stdout.read()
@@ -296,17 +295,16 @@ def test_a_service_that_starts_during_a_restore_keeps_its_database(used: Command
 
 
 @ON_SQLITE
-def test_a_link_to_a_database_stays(used: Command) -> None:
-    used.done("backup", file(used))
-    link = used.folder / "link.db"
-    link.symlink_to(used.database)
+def test_a_link_to_a_database_stays(saved: Command) -> None:
+    link = saved.folder / "link.db"
+    link.symlink_to(saved.database)
     url = f"sqlite:///{link}"
 
-    used.done("restore", file(used), "--replace", "--yes", "--database", url)
+    saved.done("restore", file(saved), "--replace", "--yes", "--database", url)
 
     assert link.is_symlink()
-    assert list(used.folder.glob("*.db.replaced-*")) == list(
-        used.folder.glob(f"{used.database.name}.replaced-*")
+    assert list(saved.folder.glob("*.db.replaced-*")) == list(
+        saved.folder.glob(f"{saved.database.name}.replaced-*")
     )
 
 
@@ -362,19 +360,17 @@ def test_a_passphrase_is_needed(content: str | None, mode: int, error: str, used
 
 
 @ON_SQLITE
-def test_a_passphrase_needs_private_keys(used: Command, new_place: NewPlace) -> None:
-    used.done("backup", file(used))
+def test_a_passphrase_needs_private_keys(saved: Command, new_place: NewPlace) -> None:
 
-    error = new_place(used).error("restore", file(used), "--passphrase-file", passphrase(used))
+    error = new_place(saved).error("restore", file(saved), "--passphrase-file", passphrase(saved))
 
     assert "the backup has no private keys. Leave out --passphrase-file." in error
 
 
 @ON_SQLITE
-def test_what_is_no_whole_backup_is_refused(used: Command, new_place: NewPlace) -> None:
-    used.done("backup", file(used))
-    whole, place = file(used).read_bytes(), new_place(used)
-    bad = folder(used) / "bad.zip"
+def test_what_is_no_whole_backup_is_refused(saved: Command, new_place: NewPlace) -> None:
+    whole, place = file(saved).read_bytes(), new_place(saved)
+    bad = folder(saved) / "bad.zip"
 
     def refused() -> str:
         error = place.error("restore", bad)
@@ -397,7 +393,7 @@ def test_what_is_no_whole_backup_is_refused(used: Command, new_place: NewPlace) 
     assert "is not a whole backup: " in refused()
     bad.write_bytes(whole[:5000] + b"\xff" * 100 + whole[5100:])
     assert "is not a whole backup: " in refused()
-    shutil.copy(file(used), bad)
+    shutil.copy(file(saved), bad)
     rewritten(bad, "database", b"another")
     assert "is not a whole backup: database does not have its digest" in refused()
     for changed, error in (
@@ -406,7 +402,7 @@ def test_what_is_no_whole_backup_is_refused(used: Command, new_place: NewPlace) 
         ({"digests": {}}, "database does not have its digest"),
         ({"companies": 1}, "is not a whole backup: Expected `array`"),
     ):
-        shutil.copy(file(used), bad)
+        shutil.copy(file(saved), bad)
         rewritten(bad, "manifest.json", json.dumps(manifest(bad) | changed).encode())
         assert error in refused()
     with zipfile.ZipFile(bad, "w") as archive:
@@ -415,36 +411,34 @@ def test_what_is_no_whole_backup_is_refused(used: Command, new_place: NewPlace) 
 
 
 @ON_SQLITE
-def test_a_database_of_the_other_kind_is_refused(used: Command, new_place: NewPlace) -> None:
-    used.done("backup", file(used))
+def test_a_database_of_the_other_kind_is_refused(saved: Command, new_place: NewPlace) -> None:
     rewritten(
-        file(used),
+        file(saved),
         "manifest.json",
-        json.dumps(manifest(file(used)) | {"engine": "PostgreSQL"}).encode(),
+        json.dumps(manifest(file(saved)) | {"engine": "PostgreSQL"}).encode(),
     )
 
-    error = new_place(used).error("restore", file(used))
+    error = new_place(saved).error("restore", file(saved))
 
     assert "has a database of PostgreSQL, unlike sqlite:///" in error
     assert "`comptoir copy`" in error
 
 
 @ON_SQLITE
-def test_a_place_for_a_backup_is_checked(used: Command) -> None:
-    used.done("backup", file(used))
-    former = file(used).read_bytes()
-    open_to_others = used.folder / "open"
+def test_a_place_for_a_backup_is_checked(saved: Command) -> None:
+    former = file(saved).read_bytes()
+    open_to_others = saved.folder / "open"
     open_to_others.mkdir()
     open_to_others.chmod(0o777)
 
-    assert "already exists. Name another file" in used.error("backup", file(used))
-    assert file(used).read_bytes() == former
-    assert "already exists. Name another file" in used.error("backup", "/")
-    assert "File name too long" in used.error("backup", folder(used) / f"{'x' * 300}.zip")
-    assert "No such file or directory" in used.error("backup", used.folder / "no" / "one.zip")
+    assert "already exists. Name another file" in saved.error("backup", file(saved))
+    assert file(saved).read_bytes() == former
+    assert "already exists. Name another file" in saved.error("backup", "/")
+    assert "File name too long" in saved.error("backup", folder(saved) / f"{'x' * 300}.zip")
+    assert "No such file or directory" in saved.error("backup", saved.folder / "no" / "one.zip")
     nowhere = "sqlite:////proc/nowhere/comptoir.db"
-    assert "cannot be written" in used.error("restore", file(used), "--database", nowhere)
-    assert "chmod go-w " in used.error("backup", open_to_others / "one.zip")
+    assert "cannot be written" in saved.error("restore", file(saved), "--database", nowhere)
+    assert "chmod go-w " in saved.error("backup", open_to_others / "one.zip")
     assert list(open_to_others.iterdir()) == []
 
 
@@ -472,14 +466,13 @@ def test_a_backup_that_is_killed_leaves_no_file(used: Command) -> None:
 
 
 @ON_SQLITE
-def test_a_full_disk_ends_a_backup_and_a_restore(used: Command, tmp_path: Path) -> None:
-    used.done("backup", file(used))
+def test_a_full_disk_ends_a_backup_and_a_restore(saved: Command, tmp_path: Path) -> None:
     with mounted(tmp_path / "small", "size=1m,mode=700") as small:
-        command = Command(used.folder, f"sqlite:///{small / 'comptoir.db'}")
+        command = Command(saved.folder, f"sqlite:///{small / 'comptoir.db'}")
 
-        backup = used.error("backup", small / "one.zip")
+        backup = saved.error("backup", small / "one.zip")
         left = list(small.iterdir())
-        restore = command.error("restore", file(used))
+        restore = command.error("restore", file(saved))
 
         assert "free some space" in backup.lower()
         assert "free some space" in restore.lower()
@@ -487,49 +480,48 @@ def test_a_full_disk_ends_a_backup_and_a_restore(used: Command, tmp_path: Path) 
 
 
 @ON_SQLITE
-def test_a_log_of_a_lost_file_is_not_applied_to_the_restored_one(used: Command) -> None:
-    used.done("backup", file(used))
-    log = used.database.with_name(f"{used.database.name}-wal")
-    with closing(sqlite3.connect(used.database)) as connection:
+def test_a_log_of_a_lost_file_is_not_applied_to_the_restored_one(saved: Command) -> None:
+    log = saved.database.with_name(f"{saved.database.name}-wal")
+    with closing(sqlite3.connect(saved.database)) as connection:
         connection.execute("UPDATE companies SET name = 'Lost'")
         connection.commit()
-        shutil.copy(log, used.folder / "log")
-    used.database.unlink()
-    (used.folder / "log").rename(log)
+        shutil.copy(log, saved.folder / "log")
+    saved.database.unlink()
+    (saved.folder / "log").rename(log)
 
-    refused = used.error("restore", file(used))
-    used.done("restore", file(used), "--replace", "--yes")
+    refused = saved.error("restore", file(saved))
+    saved.done("restore", file(saved), "--replace", "--yes")
 
     assert "has a database" in refused
-    assert "Test" in names(used)
-    assert "Lost" not in names(used)
+    assert "Test" in names(saved)
+    assert "Lost" not in names(saved)
 
 
 @ON_SQLITE
-def test_what_is_damaged_is_replaced_and_kept(used: Command) -> None:
-    used.done("backup", file(used))
-    used.database.write_bytes(b"damaged" * 1_000)
+def test_what_is_damaged_is_replaced_and_kept(saved: Command) -> None:
+    saved.database.write_bytes(b"damaged" * 1_000)
 
-    printed = used.done("restore", file(used), "--replace", "--yes").out
+    printed = saved.done("restore", file(saved), "--replace", "--yes").out
 
     assert "The present database has no company that can be read." in printed
-    (kept,) = used.folder.glob("*.replaced-*")
+    (kept,) = saved.folder.glob("*.replaced-*")
     assert kept.read_bytes().startswith(b"damaged")
-    assert "Test" in names(used)
+    assert "Test" in names(saved)
 
 
-def test_a_restore_that_is_killed_leaves_all_or_nothing(used: Command, new_place: NewPlace) -> None:
-    used.done("backup", file(used))
-    place = new_place(used)
-    with _held_up(place), place.started("restore", file(used)) as process:
+def test_a_restore_that_is_killed_leaves_all_or_nothing(
+    saved: Command, new_place: NewPlace
+) -> None:
+    place = new_place(saved)
+    with _held_up(place), place.started("restore", file(saved)) as process:
         until(lambda: _has_begun(place) or None, "a restore that has begun")
         process.kill()
         process.wait()
 
     if _is_empty(place):
-        place.done("restore", file(used))
+        place.done("restore", file(saved))
 
-    assert names(place) == names(used)
+    assert names(place) == names(saved)
 
 
 @contextmanager
@@ -562,12 +554,11 @@ def _is_empty(place: Command) -> bool:
 
 @pytest.mark.parametrize("fresh_database", ["postgres"], indirect=True)
 def test_programs_of_the_server_that_fail_or_are_missing_are_named(
-    used: Command, new_place: NewPlace, monkeypatch: pytest.MonkeyPatch
+    saved: Command, new_place: NewPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    programs = used.folder / "programs"
+    programs = saved.folder / "programs"
     programs.mkdir()
-    used.done("backup", file(used))
-    two, place = folder(used) / "two.zip", new_place(used)
+    two, place = folder(saved) / "two.zip", new_place(saved)
     whole = shutil.which("pg_restore")
 
     def program(name: str, script: str) -> None:
@@ -576,17 +567,17 @@ def test_programs_of_the_server_that_fail_or_are_missing_are_named(
 
     program("pg_restore", f"{whole} $* | head -c 200000\necho 'out of memory' >&2\nexit 1")
     monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
-    cut = place.error("restore", file(used))
+    cut = place.error("restore", file(saved))
     monkeypatch.setenv("PATH", str(programs))
-    missing = [used.error("backup", two), place.error("restore", file(used))]
+    missing = [saved.error("backup", two), place.error("restore", file(saved))]
     for name in ("pg_dump", "psql"):
         program(name, "echo 'server version mismatch' >&2\nexit 1")
-    failing = [used.error("backup", two), place.error("restore", file(used))]
+    failing = [saved.error("backup", two), place.error("restore", file(saved))]
 
     assert "comptoir: pg_restore failed: out of memory. Correct the cause; nothing has" in cut
     assert "comptoir: pg_dump is missing. Install PostgreSQL's client programs" in missing[0]
     assert "comptoir: psql is missing." in missing[1]
     assert "comptoir: pg_dump failed: server version mismatch." in failing[0]
     assert "comptoir: psql failed: server version mismatch." in failing[1]
-    assert [each.name for each in folder(used).iterdir()] == ["one.zip"]
+    assert [each.name for each in folder(saved).iterdir()] == ["one.zip"]
     assert _is_empty(place)

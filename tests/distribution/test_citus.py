@@ -5,11 +5,12 @@ and with a function that records its calls.
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from comptoir.catalog import read_catalog
+from comptoir.catalog import MODEL, read_catalog
 from comptoir.errors.refusal import OperatorError
 from comptoir.store.postgres.migration import (
     SEQUENTIAL,
@@ -21,6 +22,7 @@ from comptoir.store.postgres.migration import (
 from distribution.own_sets import write_own
 from support.catalogs import COURIERS
 from support.command import Command
+from support.databases import FreshDatabase
 from support.postgres import ADMINISTRATOR, ROLE, Databases, Postgres, name_of
 from support.postgres_proxy import StatementProxy, looks_a_type_up
 from support.samples import PATHS, SAMPLES
@@ -48,11 +50,6 @@ CREATE FUNCTION create_distributed_table
     INSERT INTO pg_dist_partition VALUES ($1, 'h', $2, 7)
 $$
 """
-
-
-@pytest.fixture
-def command(tmp_path: Path) -> Command:
-    return Command.without_database(tmp_path)
 
 
 @pytest.fixture
@@ -88,18 +85,10 @@ def test_another_engine_is_refused(command: Command) -> None:
     assert "'mongo' is not 'citus'" in command.error("migrate", "--distribute", "mongo")
 
 
-@pytest.mark.parametrize("catalog", ["built-in", "own"])
-def test_all_tables_are_distributed_by_company_and_colocated(
-    catalog: str, command: Command, postgres_server: Databases, stand_in: str, tmp_path: Path
-) -> None:
-    tables = TABLES
-    if catalog == "own":
-        file = added_options(tmp_path)
-        command.done("catalog", "apply", file, "--database", stand_in)
-        assert calls(postgres_server, stand_in) == []
-        tables = tables_of(read_catalog(file))
-        assert len(tables) > len(TABLES)
-
+def distributed(
+    command: Command, postgres_server: Databases, stand_in: str, tables: Sequence[str]
+) -> list[tuple[object, ...]]:
+    """Distribute all tables by company and colocate them; returns the calls."""
     with StatementProxy(stand_in) as proxy:
         done = command.done(*DISTRIBUTE, proxy.url)
 
@@ -114,9 +103,19 @@ def test_all_tables_are_distributed_by_company_and_colocated(
     created = [at for at, text in enumerate(run) if text.startswith("CREATE OR REPLACE FUNCTION")]
     assert run.index(SEQUENTIAL) < created[0]
     assert not [text for text in run if looks_a_type_up(text)]
+    return [first, *others]
 
-    # a later migration distributes only new tables
-    before = [first, *others]
+
+def test_a_later_migration_distributes_only_new_tables(
+    command: Command, postgres_server: Databases, stand_in: str, tmp_path: Path
+) -> None:
+    """The first one distributes those that an own catalog adds to the built-in ones too."""
+    file = added_options(tmp_path)
+    command.done("catalog", "apply", file, "--database", stand_in)
+    assert calls(postgres_server, stand_in) == []
+    tables = tables_of(read_catalog(file))
+    assert len(tables) > len(TABLES)
+    before = distributed(command, postgres_server, stand_in, tables)
     forget = "DELETE FROM pg_dist_partition WHERE logicalrelid = 'repeats'::regclass"
 
     assert "distributed" not in command.done(*DISTRIBUTE, stand_in).err
@@ -131,8 +130,7 @@ def test_all_tables_are_distributed_by_company_and_colocated(
 def test_a_larger_catalog_distributes_its_new_tables(
     command: Command, postgres_server: Databases, stand_in: str, tmp_path: Path
 ) -> None:
-    command.done(*DISTRIBUTE, stand_in)
-    before = calls(postgres_server, stand_in)
+    before = distributed(command, postgres_server, stand_in, TABLES)
     file = tmp_path / "couriers.toml"
     file.write_text(COURIERS, encoding="utf-8")
 
@@ -190,18 +188,18 @@ def test_an_old_version_of_citus_is_refused(version: str) -> None:
 
 
 def test_a_duplicate_on_a_shard_has_the_constraint_of_its_table(
-    postgres_server: Databases, postgres_url: str, tmp_path: Path
+    postgres_server: Databases, fresh_postgres: FreshDatabase, tmp_path: Path
 ) -> None:
     """Citus has the name of the shard's constraint in the message only."""
-    Command.without_database(tmp_path).done("migrate", "--database", postgres_url)
+    url = fresh_postgres(tmp_path, MODEL)
     error = 'duplicate key value violates unique constraint "ux_itemsExt_0_102042"'
     postgres_server.administer(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$"
         f" BEGIN RAISE '{error}' USING ERRCODE = 'unique_violation'; END $$",
         'CREATE TRIGGER refuse BEFORE INSERT ON "itemsExt" FOR EACH ROW EXECUTE FUNCTION refuse()',
-        database=name_of(postgres_url),
+        database=name_of(url),
     )
-    with Service(lambda *_: postgres_url, tmp_path) as service:
+    with Service(lambda *_: url, tmp_path) as service:
         answer = service.new_company().post("itemsExt", SAMPLES["itemsExt"])
     assert answer.status_code == 409
     assert answer.json()["error"]["target"] == "number"

@@ -111,7 +111,8 @@ def heard(sharded: str, linked: Model, tmp_path_factory: pytest.TempPathFactory)
 def replay(service: Service) -> None:
     company = service.new_company("Corpus")
     load_data(company)
-    answers = [ask(case, company, service.client) for case in cases()]
+    client = service.client
+    answers = [ask(case, company, client) for case in cases()]
     assert {each.status_code for each in answers} < set(range(200, 429)) | {501}
     counted = {"$apply": "groupby((type))", "$count": "true"}
     assert company.get("contactsExt", encoded(counted)).json()["@odata.count"] > 1

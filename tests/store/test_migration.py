@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from support.postgres import Databases, name_of
 from support.refusals import refusal
 from support.samples import SAMPLES
 from support.service import Service
+from support.specimen import SPECIMENS, WITH_SPECIMENS
 
 COMPANY = "c0ffee00-0000-4000-8000-000000000001"
 CONTACT = "c0ffee00-0000-4000-8000-000000000002"
@@ -59,10 +60,9 @@ def current_postgres(fresh_postgres: FreshDatabase, tmp_path: Path) -> str:
     return fresh_postgres(tmp_path, MODEL)
 
 
-def with_schema(url: str, revision: str) -> None:
-    """Give an empty database the schema of a revision."""
-    migrate(Settings(database=url), MODEL)
-    in_database(url, lambda held: set_back(held, revision))
+def brought_back(url: str, revision: str) -> None:
+    """Give a database with the current schema that of an earlier revision."""
+    in_database(url, partial(set_back, revision=revision))
 
 
 def migrated(url: str) -> tuple[str, list[str]]:
@@ -157,20 +157,40 @@ def use(url: str, folder: Path) -> None:
         ]
 
 
-def test_a_database_of_the_first_schema_keeps_its_records(empty: str, tmp_path: Path) -> None:
-    with_schema(empty, "0001")
-    in_database(empty, fill)
-    assert migrated(empty) == (HEAD, [])
-    use(empty, tmp_path)
+def test_a_database_of_the_first_schema_keeps_its_records(current: str, tmp_path: Path) -> None:
+    brought_back(current, "0001")
+    in_database(current, fill)
+    assert migrated(current) == (HEAD, [])
+    use(current, tmp_path)
 
 
 APART = ("0001", "0005", "0006", "0011", "0013", HEAD)
 """Revisions that lack all, indexes, JSON, a column, what was added last, and nothing."""
 
 
+def schema_of(url: str) -> Sequence[object]:
+    """The columns of all tables, in any order, and the statements of all indexes."""
+    if is_postgres(url):
+        columns = (
+            "table_name, column_name, data_type, collation_name, is_nullable"
+            " FROM information_schema.columns WHERE table_schema = 'public'"
+        )
+        indexes = "indexdef, '' FROM pg_indexes WHERE schemaname = 'public'"
+    else:
+        columns = (
+            """held.name, own.name, own.type, own."notnull", own.pk"""
+            " FROM sqlite_schema AS held, pragma_table_info(held.name) AS own"
+        )
+        indexes = "name, sql FROM sqlite_schema WHERE type = 'index'"
+    return [sorted(map(repr, run_sql(url, f"SELECT {each}"))) for each in (columns, indexes)]
+
+
 def test_every_revision_can_be_upgraded(empty: str, request: pytest.FixtureRequest) -> None:
     """Copies of a database that is set back to them; on a server some, only by `migrate`."""
     migrated(empty)
+    assert differences(empty, MODEL) == []
+    assert f"'{SPECIMENS.name}'" in str(differences(empty, WITH_SPECIMENS))
+    expected = schema_of(empty)
     server = request.getfixturevalue("postgres_server") if is_postgres(empty) else None
     for revision in APART if server else SERVES:
         copy = f"{empty}.{revision}"
@@ -178,13 +198,13 @@ def test_every_revision_can_be_upgraded(empty: str, request: pytest.FixtureReque
             copy = server.new_database(empty)
         else:
             shutil.copy(database_path(empty), database_path(copy))
-        in_database(copy, partial(set_back, revision=revision))
+        brought_back(copy, revision)
         assert run_sql(copy, "SELECT version_num FROM alembic_version") == [(revision,)]
         if server and revision != HEAD:
             with pytest.raises(OperatorError, match=f"has schema {revision}, and"):
                 make_ready(Settings(database=copy), MODEL)
         assert migrated(copy)[0] == HEAD
-        assert differences(copy, MODEL) == []
+        assert schema_of(copy) == expected
         assert run_sql(copy, "SELECT * FROM control") == [(1,)]
         make_ready(Settings(database=copy), MODEL)
 
@@ -280,32 +300,36 @@ def refused(service: Service, code: str) -> None:
         assert int(answer.headers["Retry-After"]) > 0
 
 
-@pytest.mark.parametrize("earlier", ["", "0006"])
-def test_three_processes_migrate_at_once(earlier: str, empty: str, tmp_path: Path) -> None:
-    """An empty database, and one with an earlier schema."""
-    if earlier:
-        with_schema(empty, earlier)
-        in_database(empty, fill)
+def test_three_processes_migrate_an_empty_database_at_once(empty: str, tmp_path: Path) -> None:
+    migrated_by_three(empty, tmp_path)
+
+
+def test_three_processes_upgrade_a_database_at_once(current: str, tmp_path: Path) -> None:
+    brought_back(current, "0006")
+    in_database(current, fill)
+    migrated_by_three(current, tmp_path)
+    use(current, tmp_path)
+
+
+def migrated_by_three(url: str, folder: Path) -> None:
     with ExitStack() as stack:
-        migrating = Command(tmp_path, empty).started
+        migrating = Command(folder, url).started
         started = [stack.enter_context(migrating("migrate")) for _ in range(3)]
         done = [each.stdout.read().decode() for each in started]
         lines = [line.decode().rstrip() for each in started for line in each.stderr]
         assert [each.wait() for each in started] == [0] * 3, lines
-    assert done == [f"{redacted(empty)} has schema {HEAD}.\n"] * 3
+    assert done == [f"{redacted(url)} has schema {HEAD}.\n"] * 3
     assert set(with_trigrams(lines)) <= {
-        f"{redacted(empty)}: another process is migrating it. Waiting until it ends."
+        f"{redacted(url)}: another process is migrating it. Waiting until it ends."
     }
-    if earlier:
-        use(empty, tmp_path)
 
 
-def test_a_file_in_use_is_migrated(tmp_path: Path) -> None:
+def test_a_file_in_use_is_migrated(fresh_sqlite: FreshDatabase, tmp_path: Path) -> None:
     """A service of an earlier release keeps its file open, and goes on writing to it."""
-    url = f"sqlite:///{tmp_path / 'test.db'}"
-    with_schema(url, "0006")
+    url = fresh_sqlite(tmp_path, MODEL)
+    brought_back(url, "0006")
     in_database(url, fill)
-    with closing(sqlite3.connect(tmp_path / "test.db")) as other:
+    with closing(sqlite3.connect(database_path(url))) as other:
         other.execute("PRAGMA journal_mode=wal")
         other.execute("SELECT * FROM companies").fetchall()
         assert migrated(url)[0] == HEAD
@@ -315,31 +339,30 @@ def test_a_file_in_use_is_migrated(tmp_path: Path) -> None:
 
 
 def test_records_of_an_earlier_schema_keep_their_values_and_tags(
-    empty: str, fresh_sqlite: FreshDatabase, tmp_path: Path
+    current: str, fresh_sqlite: FreshDatabase, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "current"
+    folder = tmp_path / "source"
     folder.mkdir()
     with Service(fresh_sqlite, folder) as service:
         company = stock(service.new_company())
         expected = {name: company.get(name).json() for name in SAMPLES}
-    with_schema(empty, "0006")
+    brought_back(current, "0006")
+    rows: list[tuple[str, Mapping[str, object]]] = []
     for name, table in build_tables(MODEL).metadata.tables.items():
         columns = [column.name for column in table.columns if not column.nullable]
-        rows = run_sql(service.settings.database, _selected(name, columns))
-        for row in rows:
-            given = dict(zip(columns, row, strict=True))
-            in_database(empty, partial(insert, table=name, given=given))
-    migrated(empty)
-    with Service(lambda *_: empty, tmp_path) as service:
-        found = {
-            name: service.client.get(f"companies({company.id})/{name}").json() for name in SAMPLES
-        }
-    assert found == expected
+        listed = ", ".join(f'"{column}"' for column in columns)
+        found = run_sql(service.settings.database, f'SELECT {listed} FROM "{name}"')
+        rows += [(name, dict(zip(columns, row, strict=True))) for row in found]
 
+    def insert_all(connection: Connection) -> None:
+        for name, row in rows:
+            insert(connection, name, row)
 
-def _selected(name: str, columns: Iterable[str]) -> str:
-    listed = ", ".join(f'"{column}"' for column in columns)
-    return f'SELECT {listed} FROM "{name}"'
+    in_database(current, insert_all)
+    migrated(current)
+    with Service(lambda *_: current, tmp_path) as service:
+        for name, records in expected.items():
+            assert service.client.get(f"companies({company.id})/{name}").json() == records
 
 
 def test_a_migration_reports_that_it_waits_for_another(current_postgres: str) -> None:
@@ -350,11 +373,11 @@ def test_a_migration_reports_that_it_waits_for_another(current_postgres: str) ->
     ]
 
 
-def test_a_migration_releases_locks_while_it_waits_and_reports_it(postgres_url: str) -> None:
-    with_schema(postgres_url, "0003")
+def test_a_migration_releases_locks_while_it_waits_and_reports_it(current_postgres: str) -> None:
+    brought_back(current_postgres, "0003")
     statement = "BEGIN; LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE"
-    with lock(postgres_url, statement) as release:
-        reports = reported_while_held(postgres_url, release)
+    with lock(current_postgres, statement) as release:
+        reports = reported_while_held(current_postgres, release)
     assert (
         "other transactions hold locks that the migration needs (the oldest transaction: process"
         in reports[0]

@@ -7,8 +7,8 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from comptoir.catalog import MODEL
 from comptoir.sql.tables import COMPANY_ID, HISTORY, JSON, build_tables, control_tables
-from support.databases import FreshDatabase, differences, run_sql
-from support.specimen import SPECIMENS, WITH_SPECIMENS
+from support.databases import FreshDatabase, run_sql
+from support.specimen import WITH_SPECIMENS
 
 
 def test_a_file_has_each_table_and_index_exactly_as_declared(
@@ -31,14 +31,6 @@ def test_a_file_has_each_table_and_index_exactly_as_declared(
 def spelled(sql: str) -> str:
     """A statement without quotes and line ends."""
     return " ".join(sql.replace('"', "").split())
-
-
-def test_an_entity_type_without_a_migration_is_detected(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    missing = differences(fresh_database(tmp_path, MODEL), WITH_SPECIMENS)
-
-    assert f"'{SPECIMENS.name}'" in str(missing)
 
 
 def test_every_primary_key_and_index_begins_with_the_company() -> None:

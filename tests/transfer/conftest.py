@@ -5,6 +5,11 @@ from pathlib import Path
 import pytest
 
 from comptoir.catalog import MODEL
+from comptoir.features.transfer import files, load
+from comptoir.store import company_steps
+from comptoir.store.postgres import reader as postgres_reader
+from comptoir.store.postgres import store as postgres_store
+from comptoir.store.sqlite import store as sqlite_store
 from conftest import stock
 from support.command import Command
 from support.companies import Company
@@ -19,6 +24,24 @@ REAL = Path(__file__).parents[3] / "shared" / "real" / "adventureworks"
 @pytest.fixture(autouse=True)
 def in_haste(brief_cache: None) -> None:
     """No test in this folder waits longer."""
+
+
+STEP_ROWS, STEP_CHARACTERS = 100, 500_000
+"""The rows of a step in tests with `small_steps`, and the length of its texts."""
+
+
+@pytest.fixture
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loads, copies and deletions within this process take few rows at a time."""
+    for name in ("DROPPED_ROWS", "DROPPED_DOCUMENTS"):
+        monkeypatch.setattr(company_steps, name, STEP_ROWS)
+    for part in (files, load):
+        monkeypatch.setattr(part, "ROWS_PER_CHUNK", STEP_ROWS)
+        monkeypatch.setattr(part, "BYTES_PER_CHUNK", STEP_CHARACTERS)
+    for store in (postgres_store, sqlite_store):
+        monkeypatch.setattr(store, "SLICE_ROWS", STEP_ROWS)
+    for reader in (postgres_reader, sqlite_store):
+        monkeypatch.setattr(reader, "SLICE_CHARACTERS", STEP_CHARACTERS)
 
 
 @pytest.fixture

@@ -9,13 +9,12 @@ from comptoir.errors.table import COMPANY_NOT_FOUND
 from comptoir.features.transfer import copy
 from comptoir.store import store
 from comptoir.store.snapshot import LOOKUP
-from comptoir.store.store import SLICE_ROWS
 from support.client import record, tag_of
 from support.companies import Company
 from support.history import changes
 from support.repeats import essence, repeatable
 from support.samples import PATHS, SAMPLES
-from transfer.conftest import ON_ONE_PAIR
+from transfer.conftest import ON_ONE_PAIR, STEP_ROWS
 from transfer.two_databases import TwoDatabases, guid
 
 AGENT = PATHS["shippingAgentsExt"]
@@ -47,16 +46,16 @@ def test_writes_during_a_copy_are_followed(pair: TwoDatabases, company: Company)
 
 @ON_ONE_PAIR
 def test_unique_values_may_move_between_records_in_different_steps(
-    pair: TwoDatabases, company: Company
+    pair: TwoDatabases, company: Company, small_steps: None
 ) -> None:
     """A record that is not copied yet has the number of a copied one."""
-    ids = [guid(at) for at in range(SLICE_ROWS + 10)]
+    ids = [guid(at) for at in range(STEP_ROWS + 10)]
     company.load("customersExt", *({"id": key, "number": f"C{at}"} for at, key in enumerate(ids)))
     pair.stopped_at(company, "copying customersExt")
     company.load("customersExt", {"id": ids[0], "number": "C"})
     company.load("customersExt", {"id": ids[-1], "number": "C0"})
 
-    assert pair.attempt(company, lambda *_: None).followed == 2
+    assert pair.attempt(company).followed == 2
     pair.assert_same(company)
 
 
@@ -86,7 +85,7 @@ def test_repeatable_writes_that_change_nothing_are_followed(
     headers = repeatable(If_Match=tag_of(company.get(AGENT)))
     pair.stopped_at(company, "comparing")
     first = company.patch(AGENT, {}, headers=headers)
-    assert pair.attempt(company, lambda *_: None).followed == 0
+    assert pair.attempt(company).followed == 0
 
     pair.assert_same(company)
     there = pair.there(company)
@@ -121,7 +120,7 @@ def test_changes_that_either_side_trims_do_not_matter(pair: TwoDatabases, compan
 
     company.patch(AGENT, {"name": "Newer"}, "*")
     there.admin.trim_logs(41, log_days=40)
-    assert pair.attempt(company, lambda *_: None).followed == 1
+    assert pair.attempt(company).followed == 1
     assert [each.number for each in changes(there)] == [each.number for each in changes(company)]
     assert record(there.get(AGENT))["name"] == "Newer"
     assert there.get("contactsExt/$count", {"$search": "contoso"}).text == (
@@ -142,7 +141,7 @@ def test_a_copy_that_needs_trimmed_changes_starts_again(
 
     error = pair.error(company)
     assert f"begins with change {last + 2}, but its copy has come to change {last}. Start" in error
-    pair.copied(company, "--restart")
+    pair.attempt(company, restart=True)
     assert record(pair.there(company).get(AGENT))["name"] == "Newer"
     pair.assert_same(company)
 
@@ -177,7 +176,7 @@ def test_later_writes_are_followed_while_a_service_responds_404(
     pair: TwoDatabases, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also those after an interrupt."""
-    pair.copied(company)
+    pair.attempt(company)
     # a service that has just read the company caches it, so the copy must wait
     monkeypatch.undo()
     there = pair.there(company)
@@ -207,7 +206,7 @@ def test_a_service_that_still_knows_the_company_writes_nothing(
     pair: TwoDatabases, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 60)
-    pair.copied(company)
+    pair.attempt(company)
     there = pair.there(company)
     there.record(CONTACT)
     record(company.patch(CONTACT, {"city": "Wien"}, "*"))
@@ -215,5 +214,5 @@ def test_a_service_that_still_knows_the_company_writes_nothing(
 
     assert there.get(CONTACT).status_code == 200
     assert there.patch(CONTACT, {"city": "Linz"}, "*").status_code == 404
-    pair.copied(company)
+    pair.attempt(company)
     pair.assert_same(company)

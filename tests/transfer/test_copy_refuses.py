@@ -6,14 +6,13 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.errors.refusal import OperatorError
-from comptoir.store.store import SLICE_ROWS
 from comptoir.store.urls import redacted
 from conftest import stock
 from support.client import record
 from support.companies import Company
 from support.databases import FreshDatabase, run_sql
 from support.samples import CUSTOMER, PATHS, SAMPLES
-from transfer.conftest import ON_ONE_PAIR
+from transfer.conftest import ON_ONE_PAIR, STEP_ROWS
 from transfer.two_databases import TwoDatabases
 
 pytestmark = ON_ONE_PAIR
@@ -68,7 +67,9 @@ def test_a_copy_that_differs_is_invisible(pair: TwoDatabases, company: Company) 
         run_sql(pair.urls[1], f"{statement} AND company_id = '{company.id}'")
 
     def check(place: str) -> None:
-        error = pair.error(company)
+        with pytest.raises(OperatorError) as refused:
+            pair.attempt(company)
+        error = str(refused.value)
         assert f"the company {company.id} differs between the target and the source" in error
         assert f"{place}. It is not visible in the target. Drop it and start again with" in error
         assert not pair.is_seen(company)
@@ -86,7 +87,7 @@ def test_a_copy_that_differs_is_invisible(pair: TwoDatabases, company: Company) 
 
 
 def test_a_change_of_a_complete_copy_is_reported(pair: TwoDatabases, company: Company) -> None:
-    pair.copied(company)
+    pair.attempt(company)
     run_sql(pair.urls[1], f"{CHANGED} AND company_id = '{company.id}'")
 
     error = pair.error(company)
@@ -100,7 +101,7 @@ def test_a_change_of_a_complete_copy_is_reported(pair: TwoDatabases, company: Co
 
 
 def test_a_copy_with_writes_of_its_own_is_left_alone(pair: TwoDatabases, company: Company) -> None:
-    pair.copied(company)
+    pair.attempt(company)
     there = pair.there(company)
     record(there.patch(CONTACT, {"city": "Wien"}, "*"))
     assert "is not an earlier state of the one in the source" in pair.error(company)
@@ -142,7 +143,7 @@ def test_a_company_whose_name_the_target_has_is_refused(pair: TwoDatabases) -> N
         pair.during(late, take, "finishing")
     assert not pair.is_seen(late)
     pair.command.done("company", "delete", made[1], "--yes", "--database", pair.urls[1])
-    pair.copied(late)
+    pair.attempt(late)
     pair.assert_same(late)
 
 
@@ -163,15 +164,15 @@ def test_only_anew_drops_an_unfinished_copy_from_another_source(
 
 
 def test_a_copy_does_not_resume_from_an_unfinished_drop(
-    pair: TwoDatabases, company: Company
+    pair: TwoDatabases, company: Company, small_steps: None
 ) -> None:
-    company.load("customersExt", *({"number": f"C{at}"} for at in range(SLICE_ROWS + 10)))
+    company.load("customersExt", *({"number": f"C{at}"} for at in range(STEP_ROWS + 10)))
     pair.stopped_at(company, "comparing")
     pair.stopped_at(company, "dropping customersExt", restart=True)
     assert pair.copied_so_far(company, "customersExt") == 11
 
     assert "or one that is being dropped" in pair.error(company)
-    assert f"{len(SAMPLES) + SLICE_ROWS + 10} records; equal" in pair.copied(company, "--restart")
+    assert f"{len(SAMPLES) + STEP_ROWS + 10} records; equal" in pair.copied(company, "--restart")
     pair.assert_same(company)
 
 

@@ -12,7 +12,7 @@ import pytest
 from comptoir.config import Settings
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import COMPANY_NOT_FOUND
-from comptoir.store.company_steps import DROPPED_DOCUMENTS, DROPPED_ROWS, delete_companies
+from comptoir.store.company_steps import delete_companies
 from comptoir.store.snapshot import ShowProgress
 from conftest import stock
 from support.backups import FileBackup
@@ -29,7 +29,7 @@ from support.service import Service, StartService
 from support.stores import opened
 from support.subscriptions import subscribe
 from support.waiting import until
-from transfer.conftest import ON_ONE_PAIR
+from transfer.conftest import ON_ONE_PAIR, STEP_ROWS
 from transfer.two_databases import Stopped, TwoDatabases, rows_of
 
 AGENTS = "shippingAgentsExt"
@@ -178,10 +178,10 @@ def test_another_process_serves_404_when_the_command_has_ended(
 
 
 def test_wherever_it_is_interrupted_the_same_command_resumes(
-    command: Command, service: Service
+    command: Command, service: Service, small_steps: None
 ) -> None:
     """Each run is interrupted after its first step, until nothing is left."""
-    company = filled(service.new_company(), DROPPED_DOCUMENTS + 10)
+    company = filled(service.new_company(), STEP_ROWS + 10)
     kept = filled(service.new_company())
     before = rows_of(command.url, kept)
     left = sum(rows_left(command, company).values())
@@ -208,16 +208,18 @@ def test_wherever_it_is_interrupted_the_same_command_resumes(
     assert finds(kept, "lamp") == 3
 
 
-def test_many_rows_are_dropped_in_several_steps(command: Command, service: Service) -> None:
+def test_many_rows_are_dropped_in_several_steps(
+    command: Command, service: Service, small_steps: None
+) -> None:
     company = service.new_company()
-    company.load("customersExt", *({"number": f"C{at}"} for at in range(DROPPED_ROWS + 10)))
+    total = STEP_ROWS + 10
+    company.load("customersExt", *({"number": f"C{at}"} for at in range(total)))
     reported: list[tuple[str, int, int]] = []
 
     delete_here(command, company.id, lambda *progress: reported.append(progress))
 
-    total = DROPPED_ROWS + 10
     steps = [each[1:] for each in reported if each[0] == "dropping customersExt"]
-    assert steps == [(DROPPED_ROWS, total), (total, total)]
+    assert steps == [(STEP_ROWS, total), (total, total)]
     assert rows_left(command, company) == {}
 
 
@@ -315,7 +317,7 @@ def test_a_copy_that_starts_again_leaves_no_documents_of_the_earlier_one(
     pair: TwoDatabases,
 ) -> None:
     company = stock(pair.source.new_company())
-    pair.copied(company)
+    pair.attempt(company)
     there = pair.there(company)
     there.catch_up(SEARCHED)
     company.load(SEARCHED, {"number": "NEW", "displayName": "New"})
@@ -326,20 +328,20 @@ def test_a_copy_that_starts_again_leaves_no_documents_of_the_earlier_one(
 
     left = rows_left(Command(pair.command.folder, pair.urls[1]), company)
     assert left.keys().isdisjoint({"search_documents", "search_marks"})
-    pair.copied(company)
+    pair.attempt(company)
     pair.assert_same(company)
 
 
 @ON_ONE_PAIR
 def test_a_copy_is_refused_where_the_company_is_being_deleted(pair: TwoDatabases) -> None:
     company = stock(pair.source.new_company())
-    pair.copied(company)
+    pair.attempt(company)
     there = Command(pair.command.folder, pair.urls[1])
     with pytest.raises(Stopped):
         delete_here(there, company.id, stop)
 
     assert "or one that is being dropped" in pair.error(company)
-    pair.copied(company, "--restart")
+    pair.attempt(company, restart=True)
     pair.assert_same(company)
 
 

@@ -10,13 +10,13 @@ import pytest
 from comptoir.catalog import MODEL
 from comptoir.features.transfer.commands import dump_file, dump_records
 from comptoir.store.snapshot import open_snapshot
-from comptoir.store.store import SLICE_ROWS
 from support.command import COMPANY, Command
 from support.databases import ON_SQLITE
 from support.load_target import LoadTarget
 from support.samples import OF_THE_INTERFACE
 from support.service import Service
 from support.stores import opened
+from transfer.conftest import STEP_ROWS
 
 TEXTS = (
     'He said "no", twice',
@@ -115,15 +115,17 @@ def test_no_file_is_overwritten(ready: Command, load_target: LoadTarget) -> None
     ready.done("dump", "--company", load_target.company_id, folder, "--format", "csv")
 
 
-def test_a_dump_does_not_show_later_writes(service: Service, tmp_path: Path) -> None:
+def test_a_dump_does_not_show_later_writes(
+    service: Service, tmp_path: Path, small_steps: None
+) -> None:
     """Neither the draft of a file nor a later file remains."""
     company = service.new_company()
-    company.load("customersExt", *({"number": f"C{at}"} for at in range(SLICE_ROWS + 10)))
+    company.load("customersExt", *({"number": f"C{at}"} for at in range(STEP_ROWS + 10)))
     company.load("shippingAgentsExt", {"code": "A"})
 
     def write() -> None:
         company.load("customersExt", *({"number": f"D{at}"} for at in range(100)))
-        company.load("customersExt", {"number": f"C{SLICE_ROWS}", "city": "Wien"})
+        company.load("customersExt", {"number": f"C{STEP_ROWS}", "city": "Wien"})
         company.load("shippingAgentsExt", {"code": "B"})
 
     async def dump() -> list[int]:
@@ -146,7 +148,7 @@ def test_a_dump_does_not_show_later_writes(service: Service, tmp_path: Path) -> 
             ]
             return [len(first) + len(rest), *dumped]
 
-    assert asyncio.run(dump()) == [SLICE_ROWS + 10, SLICE_ROWS + 10, 1]
+    assert asyncio.run(dump()) == [STEP_ROWS + 10, STEP_ROWS + 10, 1]
     assert b"Wien" not in (tmp_path / "customersExt.ndjson").read_bytes()
     assert len(company.listed("shippingAgentsExt")) == 2
 

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from comptoir.edm.types import is_guid
-from comptoir.features.transfer.files import ROWS_PER_CHUNK
 from comptoir.features.transfer.load import LoadReport
 from support.databases import ON_SQLITE
 from support.event_loop import in_thread
 from support.load_target import LoadTarget, reasons
+from transfer.conftest import STEP_ROWS
 
 ID = "00000000-0000-4000-8000-00000000000{}"
-ROWS = 2 * ROWS_PER_CHUNK + 1
+ROWS = 2 * STEP_ROWS + 1
 """Enough for three transactions."""
 
 
@@ -128,7 +128,9 @@ def test_a_file_that_changes_while_it_is_checked_is_refused(load_target: LoadTar
 
 
 @ON_SQLITE  # test_load_agrees compares the databases
-def test_what_is_written_is_what_has_been_checked(load_target: LoadTarget) -> None:
+def test_what_is_written_is_what_has_been_checked(
+    load_target: LoadTarget, small_steps: None
+) -> None:
     path = load_target.folder / "customersExt.csv"
     path.write_text("number\n" + "".join(f"C{at}\n" for at in range(ROWS)), encoding="utf-8")
 
@@ -139,7 +141,9 @@ def test_what_is_written_is_what_has_been_checked(load_target: LoadTarget) -> No
     assert load_target.load_file(path, show_progress=remove).inserted == ROWS
 
 
-def test_records_that_others_create_meanwhile_are_matched(load_target: LoadTarget) -> None:
+def test_records_that_others_create_meanwhile_are_matched(
+    load_target: LoadTarget, small_steps: None
+) -> None:
     """The first rows of a load find no records, and the last row finds one."""
     path = load_target.folder / "customersExt.csv"
     path.write_text("number\n" + "".join(f"C{at}\n" for at in range(ROWS)), encoding="utf-8")
@@ -165,8 +169,8 @@ def test_every_real_file_loads(load_target: LoadTarget, real: Path) -> None:
         assert report.inserted == report.rows > 0
 
 
-def test_memory_does_not_grow_with_the_file(load_target: LoadTarget) -> None:
-    rows = 10_000
+def test_memory_does_not_grow_with_the_file(load_target: LoadTarget, small_steps: None) -> None:
+    rows = 20 * STEP_ROWS
     path = load_target.folder / "customersExt.csv"
     with path.open("w", encoding="utf-8") as file:
         file.write("id,number,displayName,city\n")
@@ -176,4 +180,4 @@ def test_memory_does_not_grow_with_the_file(load_target: LoadTarget) -> None:
         )
     report, peak = load_target.load_measured(path)
     assert report.inserted == rows
-    assert peak < 8 << 20
+    assert peak < 2 << 20

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.features.transfer.files import ROWS_PER_CHUNK
 from support.databases import ON_SQLITE, run_sql
 from support.load_target import LoadTarget, reasons
+from transfer.conftest import STEP_ROWS
+
+pytestmark = pytest.mark.usefixtures("small_steps")
 
 CUSTOMERS = "customersExt"
-ROWS = ROWS_PER_CHUNK + 500
+ROWS = STEP_ROWS + 50
 """Enough for two transactions."""
 
 
@@ -29,7 +31,7 @@ def key(number: int) -> str:
 
 def shuffled(count: int) -> list[int]:
     """The numbers from 1, in an order that differs from theirs everywhere."""
-    return [at * 1_237 % count + 1 for at in range(count)]
+    return [at * 37 % count + 1 for at in range(count)]
 
 
 def written(load_target: LoadTarget) -> list[str]:
@@ -66,9 +68,9 @@ def test_rows_with_different_columns_are_written_in_the_order_of_the_keys(
     ]
     report = load_target.load(f"{CUSTOMERS}.ndjson", "\n".join(rows))
     assert report.inserted == ROWS
-    for start in range(0, ROWS, ROWS_PER_CHUNK):
-        expected = [key(at) for at in range(1, ROWS + 1)][start : start + ROWS_PER_CHUNK]
-        found = written(load_target)[start : start + ROWS_PER_CHUNK]
+    for start in range(0, ROWS, STEP_ROWS):
+        expected = [key(at) for at in range(1, ROWS + 1)][start : start + STEP_ROWS]
+        found = written(load_target)[start : start + STEP_ROWS]
         assert sorted(found) == expected
     cities = {
         str(each["id"]): each["city"] or each["name2"] for each in load_target.records(CUSTOMERS)
@@ -108,10 +110,10 @@ def test_rows_with_keys_are_written_in_their_order_also_after_an_interrupt(
     load_target: LoadTarget,
 ) -> None:
     path = interrupted(load_target, shuffled(ROWS))
-    assert written(load_target) == [key(at) for at in range(1, ROWS_PER_CHUNK + 1)]
+    assert written(load_target) == [key(at) for at in range(1, STEP_ROWS + 1)]
     report = load_target.load_file(path)
-    assert report.resumed_at == ROWS_PER_CHUNK
-    assert (report.inserted, report.unchanged) == (ROWS - ROWS_PER_CHUNK, 0)
+    assert report.resumed_at == STEP_ROWS
+    assert (report.inserted, report.unchanged) == (ROWS - STEP_ROWS, 0)
     assert written(load_target) == [key(at) for at in range(1, ROWS + 1)]
     found = {str(each["id"]): each["number"] for each in load_target.records(CUSTOMERS)}
     assert found == {key(at): f"C{at}" for at in range(1, ROWS + 1)}
@@ -130,7 +132,7 @@ def test_a_load_begins_again_if_other_rows_are_refused(load_target: LoadTarget) 
     )
     report = load_target.load_file(path, keep_good=True)
     assert (reasons(report), report.resumed_at) == ([], 0)
-    assert (report.inserted, report.unchanged) == (ROWS - ROWS_PER_CHUNK, ROWS_PER_CHUNK)
+    assert (report.inserted, report.unchanged) == (ROWS - STEP_ROWS, STEP_ROWS)
     assert len(load_target.records(CUSTOMERS)) == ROWS + 1
 
 

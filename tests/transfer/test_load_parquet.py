@@ -60,7 +60,7 @@ def test_an_error_in_parquet_is_reported(load_target: LoadTarget, tmp_path: Path
 
 
 @ON_SQLITE  # as the other formats
-def test_memory_does_not_grow_with_long_texts(load_target: LoadTarget) -> None:
+def test_memory_does_not_grow_with_long_texts(load_target: LoadTarget, small_steps: None) -> None:
     """A few megabytes are read and written at a time, even if they are few rows."""
     keys = [f"00000000-0000-4000-8000-{at:012}" for at in range(LONG_TEXTS)]
     texts = [f"{at:04}" * 25_000 for at in range(LONG_TEXTS)]

@@ -10,6 +10,7 @@ import pytest
 from support.databases import ON_SQLITE
 from support.load_target import LoadTarget, reasons
 from support.together import together
+from transfer.conftest import STEP_ROWS
 
 ID = "00000000-0000-4000-8000-00000000000{}"
 CSV = (
@@ -25,8 +26,8 @@ NDJSON = (
     '"taxLiable":false,"blocked":"","lastModifiedDateTime":"0001-01-01T00:00:00Z"}\n'
 )
 ARRAY = "[" + ",\n".join(NDJSON.splitlines()) + "]"
-LONG_TEXTS = 300
-"""More texts of 100,000 characters than fit in memory at a time."""
+LONG_TEXTS = 50
+"""Texts of 100,000 characters that take ten steps."""
 
 ANSWER = (
     '{"@odata.context": "x", "@odata.count": 2, "value": '
@@ -88,8 +89,10 @@ def test_a_cell_may_contain_line_ends(load_target: LoadTarget) -> None:
 
 
 @ON_SQLITE
-def test_every_row_is_loaded_whatever_their_number(load_target: LoadTarget) -> None:
-    for rows in (0, 1_999, 2_000, 2_001, 4_000):
+def test_every_row_is_loaded_whatever_their_number(
+    load_target: LoadTarget, small_steps: None
+) -> None:
+    for rows in (0, STEP_ROWS - 1, STEP_ROWS, STEP_ROWS + 1, 2 * STEP_ROWS):
         target = load_target.another(load_target.folder)
         content = "number\n" + "".join(f"C{number}\n" for number in range(rows))
         report = target.load("customersExt.csv", content)
@@ -127,7 +130,7 @@ def test_a_long_array_is_read_in_blocks(load_target: LoadTarget) -> None:
     ids=["csv", "ndjson", "json"],
 )
 def test_memory_does_not_grow_with_long_texts(
-    load_target: LoadTarget, suffix: str, head: str, row: str, end: str
+    load_target: LoadTarget, suffix: str, head: str, row: str, end: str, small_steps: None
 ) -> None:
     """A few megabytes are read, checked and written at a time, even if they are few rows."""
     path = load_target.folder / f"ItemProductTextLongContentsExt.{suffix}"

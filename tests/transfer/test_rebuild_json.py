@@ -26,12 +26,11 @@ from support.samples import PATHS, SAMPLES
 from support.service import Service
 from support.stores import opened
 from support.waiting import until
+from transfer.conftest import STEP_ROWS
 from transfer.two_databases import TwoDatabases, guid, rows_of
 
 AGENTS, AGENT = "shippingAgentsExt", PATHS["shippingAgentsExt"]
 CUSTOMERS = "customersExt"
-MANY = 2 * SLICE_ROWS + 1
-"""Records that three units of work encode."""
 
 ATTEMPTS = 5
 """Of a signal, which a busy machine may send only after a command has encoded everything."""
@@ -110,8 +109,11 @@ def before_writing(work: Callable[[int, int], object]) -> ShowProgress:
     return listen
 
 
-def load_customers(company: Company) -> None:
-    company.load(CUSTOMERS, *({"id": guid(at), "number": f"C{at}"} for at in range(MANY)))
+def load_customers(company: Company, step: int) -> int:
+    """Load as many records as three units of work encode; returns their number."""
+    many = 2 * step + 1
+    company.load(CUSTOMERS, *({"id": guid(at), "number": f"C{at}"} for at in range(many)))
+    return many
 
 
 def test_every_write_stores_the_json_of_its_columns(
@@ -143,7 +145,7 @@ def test_every_write_stores_the_json_of_its_columns(
 
 def test_a_copy_stores_the_json_of_its_columns(own_pair: TwoDatabases) -> None:
     company = stock(own_pair.source.new_company())
-    own_pair.copied(company)
+    own_pair.attempt(company)
     there = Command(own_pair.command.folder, own_pair.urls[1])
 
     rows = rows_of(there.url, company)
@@ -171,8 +173,10 @@ def test_json_is_encoded_again_from_the_columns(ready: Command, company: Company
     assert rows_of(ready.url, company) == rows
 
 
-def test_many_records_are_encoded_in_several_units(ready: Command, company: Company) -> None:
-    load_customers(company)
+def test_many_records_are_encoded_in_several_units(
+    ready: Command, company: Company, small_steps: None
+) -> None:
+    total = load_customers(company, STEP_ROWS) + 1
     rows = rows_of(ready.url, company)
     tamper(ready.url, CUSTOMERS, company, record_json=None)
     shown: list[tuple[int, int, int]] = []
@@ -182,11 +186,10 @@ def test_many_records_are_encoded_in_several_units(ready: Command, company: Comp
 
     rebuilt_here(ready.url, company, CUSTOMERS, before_writing(note))
 
-    total = MANY + 1
     assert shown == [
-        (SLICE_ROWS, total, total),
-        (2 * SLICE_ROWS, total, total - SLICE_ROWS),
-        (total, total, total - 2 * SLICE_ROWS),
+        (STEP_ROWS, total, total),
+        (2 * STEP_ROWS, total, total - STEP_ROWS),
+        (total, total, total - 2 * STEP_ROWS),
     ]
     assert rows_of(ready.url, company) == rows
 
@@ -213,12 +216,12 @@ def test_records_that_change_meanwhile_keep_their_new_json(
 
 @ON_SQLITE  # the units are those of every database
 def test_a_command_that_is_killed_may_be_run_again(ready: Command, company: Company) -> None:
-    load_customers(company)
+    many = load_customers(company, SLICE_ROWS)
     for _ in range(ATTEMPTS):
         tamper(ready.url, CUSTOMERS, company, record_json=None)
         with ready.started("migrate", "--rebuild-json") as process:
             until(
-                lambda: left_without(ready.url, company) <= MANY or process.poll(),
+                lambda: left_without(ready.url, company) <= many or process.poll(),
                 "encoded records",
             )
             process.kill()

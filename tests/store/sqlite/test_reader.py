@@ -23,7 +23,7 @@ ENDLESS = Query(
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n", ()
 )
 SHORT = Query("SELECT 1", ())
-MANY_STEPS = Query(ENDLESS.text.replace(") SELECT", " LIMIT 300000) SELECT"), ())
+MANY_STEPS = Query(ENDLESS.text.replace(") SELECT", " LIMIT 100000) SELECT"), ())
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_statements_of_one_client_are_stopped_in_different_iterations(tmp_path: 
 
     async def read(reader: SqliteReader, party: str, number: int) -> None:
         CLIENT.set(party)
-        shape = Query(MANY_STEPS.text.replace("300000", f"{300_000 + number}"), ())
+        shape = Query(MANY_STEPS.text.replace("100000", f"{100_000 + number}"), ())
         await reader.rows(shape)
 
     async def short(reader: SqliteReader) -> None:
