@@ -22,6 +22,7 @@ from comptoir.store.postgres import store as postgres_store
 from comptoir.store.sqlite import connection
 from comptoir.store.sqlite import store as sqlite_store
 from comptoir.store.urls import is_postgres
+from support import processes
 from support.command import COMPANY, OTHER_COMPANY, Command, NewPlace
 from support.companies import Company
 from support.costs import Costs
@@ -144,6 +145,14 @@ def run_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     mine = tmp_path_factory.getbasetemp()
     # not by the environment, which a run within a test has too
     return mine.parent if hasattr(request.config, "workerinput") else mine
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_fork_server(run_folder: Path) -> Iterator[None]:
+    """The processes of the run start those of the command by the same server."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(processes, "RUN_FOLDER", run_folder)
+        yield
 
 
 @pytest.fixture(scope="session")

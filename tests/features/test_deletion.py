@@ -36,9 +36,10 @@ OPERATIONS = [
 PROGRAM = """
 import asyncio, gc, json, os, sys
 # what the service imports, without the service
-import gzip, sqlite3, wsgiref.simple_server, xml.etree.ElementTree
+import csv, gzip, importlib.resources, sqlite3, statistics, tomllib, wsgiref.simple_server
 import click, cryptography.x509, httpx, isal.isal_zlib, jinja2, joserfc.jwt
-import msgspec, re2, starlette.applications
+import msgspec, re2, sqlalchemy.dialects.sqlite, sqlalchemy.ext.compiler, starlette.applications
+import xml.etree.ElementTree
 
 gc.disable()
 

@@ -13,7 +13,7 @@ from comptoir.features.inspector.segments import FOLDER, private_folder
 from comptoir.http.redaction import MASK, Redactor
 from conftest import stock
 from support.companies import Company
-from support.console import logged_in
+from support.console import Browser, logged_in
 from support.databases import FreshDatabase
 from support.event_loop import in_event_loop
 from support.samples import CONTACT
@@ -44,9 +44,9 @@ def records_in(folder: Path) -> list[ExchangeRecord]:
     return sorted(map(RECORDS.decode, lines), key=lambda each: each.at)
 
 
-def looked_at(service: Service) -> int:
+def looked_at(browser: Browser) -> int:
     """The number of requests in the list, after everything was written."""
-    return len(logged_in(service).get("/console/requests/rows").json())
+    return len(browser.get("/console/requests/rows").json())
 
 
 def ready(service: Service) -> Company:
@@ -55,12 +55,12 @@ def ready(service: Service) -> Company:
 
 def test_the_last_requests_are_kept(start_service: StartService, folder: Path) -> None:
     service = start_service(inspect="heads", inspect_requests=5)
-    company = ready(service)
+    company, browser = ready(service), logged_in(service)
     for number in range(23):
         company.get(ADDRESS, f"n={number}")
         if number % 4 == 0:
-            looked_at(service)
-    count = looked_at(service)
+            looked_at(browser)
+    count = looked_at(browser)
     kept = [each.query for each in records_in(folder)]
 
     assert 5 <= count <= 10
@@ -69,10 +69,10 @@ def test_the_last_requests_are_kept(start_service: StartService, folder: Path) -
 
 def test_all_together_is_limited(start_service: StartService, folder: Path) -> None:
     service = start_service(inspect="bodies", inspect_bytes=20_000)
-    company = ready(service)
+    company, browser = ready(service), logged_in(service)
     for _ in range(50):
         company.get(ADDRESS)
-        looked_at(service)
+        looked_at(browser)
     sizes = [path.stat().st_size for path in folder.glob("*.segment")]
 
     assert len(sizes) == 2
@@ -87,7 +87,7 @@ def test_a_body_is_cut_after_its_secrets_were_removed(
     company = ready(service)
     body = {"displayName": "x" * 30, "onlinePassword": "Canary" * 9, "city": "Ulm"}
     company.patch(ADDRESS, body, if_match="*")
-    looked_at(service)
+    looked_at(logged_in(service))
     (record,) = records_in(folder)
 
     for side in (record.request, record.response):
@@ -100,8 +100,7 @@ def test_a_body_is_cut_after_its_secrets_were_removed(
 
 def test_what_comes_too_fast_is_left_out(start_service: StartService, folder: Path) -> None:
     service = start_service(inspect="bodies", inspect_requests=3)
-    company = ready(service)
-    browser = logged_in(service)
+    company, browser = ready(service), logged_in(service)
     assert "too fast" not in browser.get("/console/requests").text
 
     def said() -> bool | None:
@@ -116,20 +115,20 @@ def test_what_comes_too_fast_is_left_out(start_service: StartService, folder: Pa
 def test_requests_do_not_need_the_folder(start_service: StartService, folder: Path) -> None:
     """A cleaner of temporary files may remove it."""
     service = start_service(inspect="heads", inspect_requests=2)
-    company = ready(service)
+    company, browser = ready(service), logged_in(service)
     company.get(ADDRESS)
-    assert looked_at(service) == 1
+    assert looked_at(browser) == 1
     shutil.rmtree(folder)
     for _ in range(5):
         assert company.get(ADDRESS).status_code == 200
-        assert looked_at(service) == 0
+        assert looked_at(browser) == 0
 
 
 def test_probes_are_not_kept(start_service: StartService, folder: Path) -> None:
     service = start_service(inspect="bodies")
     for path in ("healthz", "readyz", "metrics"):
         assert service.origin.get(path).is_success
-    assert looked_at(service) == 0
+    assert looked_at(logged_in(service)) == 0
 
 
 @in_event_loop
@@ -156,7 +155,7 @@ def test_the_stop_removes_everything(
     monkeypatch.setattr("tempfile.tempdir", None)
     with Service(fresh_database, tmp_path, inspect="bodies") as service:
         ready(service).get(ADDRESS)
-        assert looked_at(service) == 1
+        assert looked_at(logged_in(service)) == 1
         (folder,) = tmp_path.glob("comptoir-inspector-*")
         assert folder.stat().st_mode & 0o777 == 0o700
         assert all(each.stat().st_mode & 0o77 == 0 for each in folder.glob("*.segment"))

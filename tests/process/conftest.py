@@ -41,7 +41,7 @@ def either(request: pytest.FixtureRequest, server: Server, secure_server: Server
     return secure_server if request.param == "https" else server
 
 
-AGENTS = 2_000
+AGENTS = 1_000
 """Records of a response that comes in pieces."""
 
 

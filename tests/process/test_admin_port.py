@@ -5,6 +5,8 @@ The pages are the same whatever the database.
 
 import socket
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 
 import httpx
@@ -98,13 +100,19 @@ def statuses(address: tuple[str, int], paths: Sequence[str], method: str = "GET"
     return {path: answered(address, path, method).status_code for path in paths}
 
 
-def answered(
-    address: tuple[str, int], path: str, method: str = "GET", token: str = ""
-) -> httpx.Response:
-    """The response to a path as it is, which the clients of libraries would change."""
+def answered(address: tuple[str, int], path: str, method: str = "GET") -> httpx.Response:
+    with connected(address) as connection:
+        return ask(connection, requested(path, method))
+
+
+def connected(address: tuple[str, int]) -> socket.socket:
+    return socket.create_connection(address, timeout=PATIENCE_SECONDS)
+
+
+def requested(path: str, method: str, token: str = "") -> bytes:
+    """A request for a path as it is, which the clients of libraries would change."""
     headers = {"Content-Length": "0"} | ({"Authorization": f"Bearer {token}"} if token else {})
-    with socket.create_connection(address, timeout=PATIENCE_SECONDS) as connection:
-        return ask(connection, head(method, path, headers))
+    return head(method, path, headers)
 
 
 def admin_address(server: Server) -> tuple[str, int]:
@@ -160,14 +168,18 @@ def test_only_documented_paths_answer_and_errors_tell_nothing(
     service = server if port == "joint" else split
     address = admin_address(split) if port == "admin" else service.address
     token = service.tokens.issue([Scope.ADMIN])
-    for path in UNDOCUMENTED:
-        for method in ("GET", "POST"):
-            answer = answered(address, path, method, token)
+    with ExitStack() as stack:
+        connection = None
+        for path, method in product(UNDOCUMENTED, ("GET", "POST")):
+            connection = connection or stack.enter_context(connected(address))
+            answer = ask(connection, requested(path, method, token))
             assert answer.status_code in {400, 404}, (method, path)
             error = error_in(answer.content)
             text = f"{error.message} {answer.headers}".lower()
             assert [word for word in INSIDE if word in text] == [], (method, path)
             assert "server" not in answer.headers
+            if answer.headers.get("connection") == "close":
+                connection = None
 
 
 @ON_SQLITE

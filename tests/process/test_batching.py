@@ -14,7 +14,7 @@ from support.log import line_about
 from support.server import Server
 from support.waiting import PATIENCE_SECONDS, until
 
-CONTACTS = 2_000
+CONTACTS = 1_001
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +55,9 @@ def test_many_pages_are_sent_in_pieces(company: Company) -> None:
 
 
 def test_other_requests_run_during_a_batch(server: Server, company: Company) -> None:
-    """A read during a batch of forty pages does not wait for the end of the batch."""
+    """A read during a batch of twenty pages does not wait for the end of the batch."""
     entries: Sequence[Entry] = [
-        {"id": str(number), "method": "GET", "url": "contactsExt"} for number in range(40)
+        {"id": str(number), "method": "GET", "url": "contactsExt"} for number in range(20)
     ]
 
     def asked() -> bool | None:

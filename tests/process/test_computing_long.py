@@ -53,7 +53,7 @@ SLOW = {
 
 
 def test_functions_that_take_too_long_are_503(start_server: StartServer) -> None:
-    server = start_server(scan_seconds=0.3, **FEW)
+    server = start_server(scan_seconds=0.1, **FEW)
     company = company_with_long_texts(server, COUNT)
     began = time.monotonic()
 

@@ -149,10 +149,10 @@ def test_a_file_system_without_room_is_shown(
 
 
 def test_workers_do_without_room_for_temporary_files(
-    fresh_sqlite: FreshDatabase, small_folder: Path, tmp_path: Path
+    fresh_sqlite: FreshDatabase, small_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wrapper = ("env", f"TMPDIR={small_folder}")
-    with Server.over(fresh_sqlite, tmp_path, 2, wrapper) as server:
+    monkeypatch.setenv("TMPDIR", str(small_folder))
+    with Server.over(fresh_sqlite, tmp_path, 2) as server:
         with WorkerConnections(server, 1) as spread:
             left = os.statvfs(small_folder)
             (small_folder / "ballast").write_bytes(bytes(left.f_bavail * left.f_frsize))

@@ -3,7 +3,6 @@
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -17,9 +16,12 @@ HEALTH = head("GET", "/healthz", {})
 FEW = 100
 
 
-def limited(options: str, count: int = FEW) -> tuple[str, ...]:
-    """A command that starts a process with a limit on its open files."""
-    return ("sh", "-c", f'ulimit {options} {count}; exec "$@"', "sh")
+WITHOUT_UVLOOP = "; import sys; sys.modules['uvloop'] = None"
+
+
+def limited(most: int = FEW) -> str:
+    """Code that limits the open files of a process, which may raise the limit up to `most`."""
+    return f"import resource as r; r.setrlimit(r.RLIMIT_NOFILE, ({FEW}, {most}))"
 
 
 def lines_about(server: Server, text: str) -> list[str]:
@@ -34,7 +36,7 @@ def connections(server: Server, count: int) -> Iterator[list[socket.socket]]:
 
 @ON_SQLITE
 def test_a_limit_that_is_too_low_causes_one_warning(start_server: StartServer) -> None:
-    server = start_server(2, limited("-n"))
+    server = start_server(2, first=limited())
 
     (line,) = lines_about(server, "WARNING")
     assert f"may open {FEW} files" in line
@@ -43,29 +45,21 @@ def test_a_limit_that_is_too_low_causes_one_warning(start_server: StartServer) -
 
 @ON_SQLITE
 def test_the_limit_is_raised_if_that_is_allowed(start_server: StartServer) -> None:
-    server = start_server(1, limited("-Sn"))
+    server = start_server(first=limited(20 * FEW))
 
     assert lines_about(server, "WARNING") == []
     with connections(server, 2 * FEW) as opened:
         assert [ask(each, HEALTH).content for each in opened] == [b"ok\n"] * len(opened)
 
 
-@pytest.fixture(params=["uvloop", "asyncio"])
-def wrapper(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ...]:
-    """A command that starts a service with few descriptors, on either event loop."""
-    if request.param == "uvloop":
-        return limited("-n")
-    folder = tmp_path / "without"
-    folder.mkdir()
-    (folder / "uvloop.py").write_text("raise ImportError\n")
-    return ("env", f"PYTHONPATH={folder}", *limited("-n"))
-
-
 @ON_SQLITE
+@pytest.mark.parametrize(
+    "first", [limited(), limited() + WITHOUT_UVLOOP], ids=["uvloop", "asyncio"]
+)
 def test_connections_are_accepted_again_once_descriptors_are_free(
-    wrapper: tuple[str, ...], start_server: StartServer
+    first: str, start_server: StartServer
 ) -> None:
-    server = start_server(1, wrapper)
+    server = start_server(first=first)
     assert len(lines_about(server, f"may open {FEW} files")) == 1
     with connections(server, 2 * FEW) as opened:
         assert ask(opened[0], HEALTH).content == b"ok\n"

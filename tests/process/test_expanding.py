@@ -11,9 +11,9 @@ from process.conftest import StartServer
 from support.companies import Company
 from support.server import Server
 
-NAMES = 1_000
-LENGTH = 2_000
-FEW, MANY = 2, 20
+NAMES = 500
+LENGTH = 4_000
+FEW, MANY = 2, 12
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells what is held")

@@ -17,7 +17,7 @@ from support.server import Server
 from support.waiting import until
 
 ADDITIONS = 2
-WRITERS = 4
+WRITERS = 2
 AGENTS = "shippingAgentsExt"
 CATALOG = f'comptoir = 1\nbase = "built-in"\n[sets.{AGENTS}.properties]\n'
 TRACKED = {"Prefer": "odata.track-changes"}

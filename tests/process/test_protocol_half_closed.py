@@ -8,10 +8,10 @@ from process.conftest import AGENTS, with_agents
 from support.client import record
 from support.companies import Company
 from support.databases import ON_SQLITE, writes_held
+from support.log import line_about
 from support.server import Server
 from support.sockets import head, in_full, read_answer, read_answers, send
 from support.together import together
-from support.waiting import until
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 LOWERED = "tolower(" * 90 + "name" + ")" * 90
@@ -94,11 +94,4 @@ def test_a_disconnect_ends_a_long_read(server: Server) -> None:
     half_closed(server, asked(company, SLOW)).close()
 
     path = company.root.removeprefix(server.origin.root)
-    mark = f'"path":"{path}/shippingAgentsExt","status":'
-    line = until(lambda: line_with(server, mark), "a line about the read")
-    assert f"{mark}499" in line
-
-
-def line_with(server: Server, mark: str) -> str | None:
-    lines = server.log.read_text().splitlines()
-    return next((line for line in lines if mark in line), None)
+    assert line_about(server, f"{path}/shippingAgentsExt").status == 499

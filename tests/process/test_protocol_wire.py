@@ -10,6 +10,7 @@ import pytest
 
 from comptoir.http.compression import LEAST_BYTES, MOST_BYTES
 from process.conftest import StartServer, with_agents
+from process.test_computing_long import LONG_TEXTS, company_with_long_texts
 from support.codings import decoded, decoder
 from support.companies import Company
 from support.databases import ON_SQLITE
@@ -19,6 +20,9 @@ from support.sockets import ask, head, in_full, read_answer, send
 from support.together import together
 
 BROKEN_OFF = (ConnectionResetError, ssl.SSLEOFError)
+
+LONG = 256
+"""So many long texts are 16 MiB."""
 
 pytestmark = ON_SQLITE  # what happens on a socket does not depend on the database
 
@@ -117,16 +121,12 @@ def impatient(request: pytest.FixtureRequest, share_server: ShareServer) -> Serv
 
 @pytest.fixture(scope="module")
 def large(impatient: Server) -> bytes:
-    """A request whose response is larger than all buffers together."""
-    return large_request(impatient.new_company())
+    return large_request(company_with_long_texts(impatient, LONG))
 
 
 def large_request(company: Company) -> bytes:
-    """Load that many records, and ask for all."""
-    company.load(
-        "contactsExt", *({"number": f"{n}", "displayName": "x" * 4_000} for n in range(4_000))
-    )
-    return in_full(company.build("GET", "contactsExt", headers={"Prefer": "maxpagesize=4000"}))
+    """A request whose response is larger than all buffers together."""
+    return in_full(company.build("GET", LONG_TEXTS))
 
 
 def test_an_incomplete_request_is_408(impatient: Server) -> None:
@@ -207,7 +207,7 @@ def test_a_stop_breaks_off_what_clients_neither_send_nor_read(
     For a client of HTTP/1.0, an orderly end of the connection would also end the body.
     """
     server = start_server(stop_seconds=1.0, https=https)
-    company = server.new_company()
+    company = company_with_long_texts(server, LONG)
     asked = large_request(company)
     created = request(company, "POST", {"Content-Length": "9", "Expect": "100-continue"})
     with (
@@ -226,6 +226,6 @@ def test_a_stop_breaks_off_what_clients_neither_send_nor_read(
         with pytest.raises(BROKEN_OFF), older.makefile("rb") as stream:
             stream.read()
 
-    assert server.log.read_text().count('contactsExt","status":503') == 2
+    assert server.log.read_text().count(f'{LONG_TEXTS}","status":503') == 2
     assert "Traceback" not in server.log.read_text()
-    assert company.changes()[4_000:] == []
+    assert len(company.changes()) == LONG

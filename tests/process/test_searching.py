@@ -11,7 +11,7 @@ from support.server import Server
 from support.waiting import until
 from support.worker_connections import WorkerConnections
 
-COUNT = 1_500
+COUNT = 900
 AGENTS = "shippingAgentsExt"
 
 

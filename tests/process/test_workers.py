@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -21,12 +20,12 @@ from support.postgres import children_of
 from support.refusals import refusal
 from support.repeats import essence, repeatable
 from support.server import Server
-from support.sockets import http_client
+from support.sockets import ask, head
 from support.waiting import until
 from support.worker_connections import WorkerConnections, process_of
 
 WRITERS = 8
-WRITES = 25
+WRITES = 10
 AGENTS = "shippingAgentsExt"
 FILTER = encoded({"$filter": "length(name) ge 3"})
 
@@ -74,13 +73,13 @@ def test_writers_in_both_processes_take_turns(company: Company) -> None:
     """No write is refused because the other process writes, and change numbers have no gaps."""
     requests = [
         company.build("POST", "shippingAgentsExt", body={"code": f"{number}"})
-        for number in range(200)
+        for number in range(100)
     ]
 
     answers = company.carrier.send_all(requests)
 
     assert {each.status_code for each in answers} == {201}
-    assert [change.number for change in company.changes()] == list(range(1, 201))
+    assert [change.number for change in company.changes()] == list(range(1, 101))
 
 
 def test_each_process_reads_what_the_other_has_written(company: Company) -> None:
@@ -118,12 +117,6 @@ def workers_of(server: Server) -> set[int]:
     return set(children_of(server.pid))
 
 
-def beginning(code: str) -> tuple[str, ...]:
-    """A wrapper that runs some code in the process of the service before its command."""
-    run = "from comptoir.__main__ import main; main()"
-    return (sys.executable, "-c", f"import sys; del sys.argv[1:4]\n{code}\n{run}")
-
-
 WAIT_AT_START = """
 import os, signal
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
@@ -141,8 +134,8 @@ def serving(server: Server) -> set[str]:
     """The processes that take new connections."""
     found = set()
     for _ in range(20):
-        with http_client() as client:
-            found.add(process_of(client.get(f"{server.origin.root}/healthz")))
+        with server.connect() as connection:
+            found.add(process_of(ask(connection, head("GET", "/healthz", {}))))
     return found
 
 
@@ -153,7 +146,7 @@ def test_a_worker_that_hangs_is_replaced_unless_it_starts(start_server: StartSer
 
     What a replaced worker has counted stays in the sums, and what it had open does not.
     """
-    server = start_server(3, beginning(WAIT_AT_START))
+    server = start_server(3, first=WAIT_AT_START)
     until(lambda: len(workers_of(server)) == 3 or None, "three workers")
     starting, hanging, third = workers_of(server)
     for each in (hanging, third):
@@ -205,7 +198,7 @@ def test_workers_that_end_again_and_again_end_the_service(start_server: StartSer
 
 @ON_SQLITE
 def test_workers_that_are_not_copies_of_the_process_above_them(start_server: StartServer) -> None:
-    server = start_server(2, beginning(AS_ON_MACOS))
+    server = start_server(2, first=AS_ON_MACOS)
     until(lambda: len(serving(server)) == 2 or None, "two workers that serve")
     server.ask_to_stop()
     assert server.wait() == 0

@@ -1,9 +1,10 @@
 """Starts processes of the command for the tests: imports everything once, and forks for each.
 
-It is run as a program with the number of a socket. A client sends a byte with four file
-descriptors. The first three are the standard input, output and errors of a new process. The fourth
-is a socket: the client sends an `Order`, and receives a line with the process id and, when the
-process ends, a line with its exit status.
+It is run as a program with the number of a listening socket, and ends with the last connection to
+it. A client receives a line with the server's process id. For each process, it sends a byte with
+four file descriptors. The first three are the standard input, output and errors of the process. The
+fourth is a socket: the client sends an `Order`, and receives a line with the process id and, when
+the process ends, a line with its exit status.
 """
 
 import atexit
@@ -46,20 +47,24 @@ IMPORTED = (
 
 @dataclass(frozen=True)
 class Order:
-    """The arguments and the environment of a process; `alone` starts a new session."""
+    """The arguments and the environment of a process; `alone` starts a new session.
+
+    The process runs the Python code `first` before the command.
+    """
 
     arguments: list[str]
     environment: dict[str, str]
     folder: str
     alone: bool
+    first: str = ""
 
     def written(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
 
 
 def main() -> None:
-    """Fork for each client until the socket is closed."""
-    orders = socket.socket(fileno=int(sys.argv[1]))
+    """Fork for each order until nobody is connected any more."""
+    listener = socket.socket(fileno=int(sys.argv[1]))
     # an interrupt is for pytest
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in IMPORTED:
@@ -74,32 +79,42 @@ def main() -> None:
     wakes.setblocking(False)
     signal.set_wakeup_fd(wakes.fileno())
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    connections = [_accepted(listener)]
     clients: dict[int, socket.socket] = {}
-    while True:
-        ready, _, _ = select.select([orders, ended], [], [])
+    while connections:
+        ready, _, _ = select.select([listener, ended, *connections], [], [])
         if ended in ready:
             ended.recv(1024)
             _report(clients)
-        if orders not in ready:
-            continue
-        asked, files, _, _ = socket.recv_fds(orders, 1, STREAMS + 1)
-        if not asked:
-            return
-        client = socket.socket(fileno=files.pop())
-        with client.makefile("rb") as received:
-            written = received.readline()
-        process = os.fork()
-        if process == 0:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for each in (orders, ended, wakes, client, *clients.values()):
-                each.close()
-            _run(Order(**json.loads(written)), files)
-            return
-        for file in files:
-            os.close(file)
-        clients[process] = client
-        _send(client, process)
+        if listener in ready:
+            connections.append(_accepted(listener))
+        for orders in [each for each in connections if each in ready]:
+            asked, files, _, _ = socket.recv_fds(orders, 1, STREAMS + 1)
+            if not asked:
+                connections.remove(orders)
+                orders.close()
+                continue
+            client = socket.socket(fileno=files.pop())
+            with client.makefile("rb") as received:
+                written = received.readline()
+            process = os.fork()
+            if process == 0:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for each in (listener, ended, wakes, client, *connections, *clients.values()):
+                    each.close()
+                _run(Order(**json.loads(written)), files)
+                return
+            for file in files:
+                os.close(file)
+            clients[process] = client
+            _send(client, process)
+
+
+def _accepted(listener: socket.socket) -> socket.socket:
+    connection, _ = listener.accept()
+    _send(connection, os.getpid())
+    return connection
 
 
 def _report(clients: dict[int, socket.socket]) -> None:
@@ -111,7 +126,7 @@ def _report(clients: dict[int, socket.socket]) -> None:
 
 
 def _send(client: socket.socket, number: int) -> None:
-    # the client may be gone
+    # the receiver may be gone
     with suppress(OSError):
         client.sendall(b"%d\n" % number)
 
@@ -127,6 +142,7 @@ def _run(order: Order, files: list[int]) -> None:
     os.environ.clear()
     os.environ.update(order.environment)
     sys.argv = ["comptoir", *order.arguments]
+    exec(order.first, {})
     status = 0
     try:
         runpy.run_module("comptoir", run_name="__main__", alter_sys=True)

@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import IO, Self
 
 from support.fork_server import Order
+from support.locks import held_alone
 from support.waiting import PATIENCE_SECONDS
+
+RUN_FOLDER = Path()
+"""The folder of the test run, where its processes find the fork server."""
 
 _PROGRAM = Path(__file__).with_name("fork_server.py")
 
@@ -23,7 +27,7 @@ class Process:
     """A process of `comptoir`, with a part of the interface of `subprocess.Popen`.
 
     Its output and, unless a file is given, its errors are pipes. Its input is empty unless it is
-    given. `alone` starts a new session.
+    given. `alone` starts a new session. The code `first` runs before the command.
     """
 
     def __init__(
@@ -35,8 +39,9 @@ class Process:
         entered: IO[bytes] | None = None,
         errors: IO[bytes] | None = None,
         alone: bool = False,
+        first: str = "",
     ) -> None:
-        order = Order(list(arguments), dict(environment), str(folder), alone)
+        order = Order(list(arguments), dict(environment), str(folder), alone, first)
         self._socket, theirs = socket.socketpair()
         self.stdout, output = _pipe()
         self.stderr, complaints = _pipe()
@@ -107,19 +112,40 @@ def _pipe() -> tuple[IO[bytes], IO[bytes]]:
 
 @cache
 def fork_server() -> socket.socket:
-    """The socket of this process's fork server, which ends with the process."""
-    mine, theirs = socket.socketpair()
-    with theirs:
+    """A connection to the fork server of the test run, which ends with its last connection.
+
+    The first process that needs it starts it, since its imports take seconds.
+    """
+    address = RUN_FOLDER / "fork.socket"
+    with held_alone(RUN_FOLDER / "fork.lock"):
+        return _joined(address) or _started(address)
+
+
+def _joined(address: Path) -> socket.socket | None:
+    """A connection to the server at an address; None without one, or with one that is ending."""
+    connection = socket.socket(socket.AF_UNIX)
+    with suppress(FileNotFoundError, ConnectionError):
+        connection.connect(str(address))
+        if connection.recv(32):
+            atexit.register(connection.close)
+            return connection
+    connection.close()
+    return None
+
+
+def _started(address: Path) -> socket.socket:
+    address.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(address))
+        listener.listen()
         process = subprocess.Popen(
             # without -P the folder of this file would be among those that the command imports from
-            [sys.executable, "-P", _PROGRAM, str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
+            [sys.executable, "-P", _PROGRAM, str(listener.fileno())],
+            pass_fds=[listener.fileno()],
             stdin=subprocess.DEVNULL,
         )
-    atexit.register(_end, mine, process)
-    return mine
-
-
-def _end(asked: socket.socket, fork_server: "subprocess.Popen[bytes]") -> None:
-    asked.close()
-    fork_server.wait()
+    # after the end of its own connection
+    atexit.register(process.wait)
+    connection = _joined(address)
+    assert connection is not None
+    return connection

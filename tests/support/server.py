@@ -40,7 +40,8 @@ class Server:
     """`comptoir serve` over one database; a `Carrier`.
 
     On port 0 each start uses a free port. The file `log` is its log. After a kill, another start
-    serves the same database.
+    serves the same database. `wrapper` is a command that starts the service, and `first` is Python
+    code that runs in its process before.
     """
 
     def __init__(
@@ -51,12 +52,13 @@ class Server:
         wrapper: Sequence[str] = (),
         port: int = 0,
         model: Model = MODEL,
+        first: str = "",
     ) -> None:
         self._command = ("serve", "--port", str(port))
         self.settings = replace(settings, workers=workers)
         self.tokens = Tokens(settings)
         self.log = folder / "server.log"
-        self._wrapper = wrapper
+        self._wrapper, self._first = wrapper, first
         self._runner = asyncio.Runner()
         self._trust = trust_of(settings)
         # a thread may close the connection that another one has just taken from the same client
@@ -75,14 +77,14 @@ class Server:
         wrapper: Sequence[str] = (),
         *,
         https: bool = False,
+        first: str = "",
         **given: float | str,
     ) -> Self:
         """A server over a fresh database, whose keys are in the folder, with further settings."""
         plain = Settings(database=fresh(folder, MODEL), keys=str(folder / "keys"))
         settings = changed(plain, **given)
-        return cls(
-            with_tls(settings, folder / "tls") if https else settings, folder, workers, wrapper
-        )
+        chosen = with_tls(settings, folder / "tls") if https else settings
+        return cls(chosen, folder, workers, wrapper, first=first)
 
     def start(self) -> None:
         """Start, and return when the address is known."""
@@ -97,7 +99,9 @@ class Server:
                     start_new_session=True,
                 )
             else:
-                self._started = Process(self._command, environment, Path(), errors=log, alone=True)
+                self._started = Process(
+                    self._command, environment, Path(), errors=log, alone=True, first=self._first
+                )
         assert self._process.stdout is not None
         greeting = self._process.stdout.readline().decode().rstrip("\n")
         assert greeting.startswith(_GREETING), self.log.read_text()

@@ -13,7 +13,7 @@ Only what never ends reaches it, on a slow machine too. pytest ends a test that 
 steps.
 """
 
-PAUSES = (0.002, 0.05)
+PAUSES = (0.002, 0.1)
 """The shortest and the longest seconds between two checks, for which others have the processor."""
 
 
@@ -25,5 +25,5 @@ def until(look: Callable[[], T | None], awaited: str) -> T:
         found = look()
         if found is not None:
             return found
-        time.sleep(min(max(shortest, waited / 20), longest))
+        time.sleep(min(max(shortest, waited / 10), longest))
     raise AssertionError(f"after {PATIENCE_SECONDS} s there is still not {awaited}")

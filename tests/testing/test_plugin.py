@@ -45,9 +45,9 @@ def test_locked(comptoir):
 
 def run(folder: Path, *options: str) -> tuple[int, str]:
     """The exit status and the output of pytest in a folder, without further plugins."""
-    plugins = ["-p", "comptoir.features.testing.plugin", "-p", "xdist"]
+    alone = ["-q", "-c", os.devnull, "--rootdir=.", "-p", "comptoir.features.testing.plugin"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir=.", *plugins, *options],
+        [sys.executable, "-m", "pytest", *alone, *options],
         cwd=folder,
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
@@ -62,7 +62,7 @@ def test_the_report_of_all_tests_is_printed_and_written(
 ) -> None:
     """Also if the tests run in another process."""
     (tmp_path / "test_client.py").write_text(CLIENT)
-    status, printed = run(tmp_path, "-n1", "--comptoir-report", "report.json")
+    status, printed = run(tmp_path, "-p", "xdist", "-n1", "--comptoir-report", "report.json")
     assert status == 0, printed
     lines = printed.splitlines()
     assert "throttling  met 3, by a fault 3, recovered: yes." in lines
