@@ -126,27 +126,24 @@ def test_the_alerts_are_of_metrics_that_exist_and_in_the_how_to() -> None:
     assert sorted(re.findall(r"^\| `(Comptoir\w+)` \|", page, re.MULTILINE)) == sorted(ILL)
 
 
-def case(given: Mapping[str, str], *alerts: str) -> object:
-    """A test of `promtool`: what fires after an hour and a half."""
-    firing = [{"labels": f'{{alertname="{each}"}}', "value": 1} for each in alerts]
-    return {
-        "interval": "1m",
-        "input_series": [{"series": k, "values": v} for k, v in {**HEALTHY, **given}.items()],
-        "promql_expr_test": [
-            {
-                "expr": 'count by (alertname) (ALERTS{alertstate="firing"})',
-                "eval_time": "90m",
-                "exp_samples": firing,
-            }
-        ],
-    }
-
-
 def test_each_alert_fires_for_its_condition_alone(tmp_path: Path) -> None:
+    """After an hour and a half, for the host whose name is that of the alert."""
     promtool = needed("promtool", "prometheus")
-    tests = [case({}), case(NONE), *(case(given, name) for name, given in ILL.items())]
+    hosts: Mapping[str, Mapping[str, str]] = {"healthy": {}, "bare": NONE, **ILL}
+    given = [
+        {"series": name.replace(HOST, host), "values": values}
+        for host, own in hosts.items()
+        for name, values in {**HEALTHY, **own}.items()
+    ]
+    firing = [{"labels": f'{{alertname="{name}", instance="{name}"}}', "value": 1} for name in ILL]
+    expected = {
+        "expr": 'count by (alertname, instance) (ALERTS{alertstate="firing"})',
+        "eval_time": "90m",
+        "exp_samples": firing,
+    }
+    test = {"interval": "1m", "input_series": given, "promql_expr_test": [expected]}
     path = tmp_path / "tests.yaml"
-    path.write_text(yaml.safe_dump({"rule_files": [str(ALERTS)], "tests": tests}))
+    path.write_text(yaml.safe_dump({"rule_files": [str(ALERTS)], "tests": [test]}))
     finished([promtool, "test", "rules", str(path)], {})
 
 

@@ -75,15 +75,9 @@ def steps(page: Path) -> list[Step]:
 
 
 def install(folder: Path) -> None:
-    """Create a `.venv` as `make install` does.
-
-    Its `comptoir` is a program that forks, since the pages run the command fifty times.
-    """
+    """Create the `comptoir` of a `.venv`: a program that forks, since the pages run it often."""
     programs = folder / ".venv" / "bin"
     programs.mkdir(parents=True)
-    for program in Path(sys.executable).parent.iterdir():
-        if program.name != "comptoir":
-            (programs / program.name).symlink_to(program)
     forking = (ROOT / "tests" / "support" / "fork_client.py").read_text()
     (programs / "comptoir").write_text(f"#!{sys.executable} -IS\n{forking}")
     (programs / "comptoir").chmod(0o755)
@@ -93,14 +87,18 @@ def run(session: Sequence[Step], folder: Path, environment: Mapping[str, str]) -
     """Run a session in one shell, and return the output of each step, including errors."""
     script = "\n".join(f"{step.commands}\necho; echo '{_MARK}'" for step in session)
     # where python3 is a script that selects an interpreter, each call of it takes time
-    path = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    programs = [folder / ".venv" / "bin", Path(sys.executable).parent, environment["PATH"]]
     done = subprocess.run(
         ["sh"],
         input=script,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=folder,
-        env={**environment, "PATH": path, "FORK_SERVER": str(fork_server().fileno())},
+        env={
+            **environment,
+            "PATH": os.pathsep.join(map(str, programs)),
+            "FORK_SERVER": str(fork_server().fileno()),
+        },
         pass_fds=[fork_server().fileno()],
         text=True,
         check=False,

@@ -95,14 +95,16 @@ migrate(Settings(database="sqlite:///old.db"), MODEL)
 
 
 class Clone:
-    """A writable copy of the repository, with the packages that are installed here."""
+    """A writable copy of folders of the repository, with the packages that are installed here."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *copied: str) -> None:
         self.folder = folder
         kept_out = [".git", ".venv", "data", "build", "dist", "*_cache", ".hypothesis"]
         # bytecode that another test process writes now: the file gets its name when it is complete
         kept_out.append("*.pyc.*")
-        shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*kept_out))
+        ignored = shutil.ignore_patterns(*kept_out)
+        for each in copied:
+            shutil.copytree(ROOT / each, folder / each, ignore=ignored)
         (folder / ".venv").symlink_to(sys.prefix)
 
     def read(self, name: str) -> str:
@@ -138,7 +140,7 @@ class Clone:
             if "__pycache__" in name.parts or name.parts[0] in (".venv", ".ruff_cache"):
                 continue
             mine = ROOT / name
-            if path.is_file() and not (mine.is_file() and filecmp.cmp(path, mine, shallow=False)):
+            if path.is_file() and not (mine.is_file() and filecmp.cmp(path, mine)):
                 found.add(name.as_posix())
         return found
 
@@ -150,14 +152,10 @@ class Clone:
         self.replace(EARLIER, first, f"{first}    \"{last + 1:04}\": ['{added}'],\n")
 
 
-@pytest.fixture
-def clone(tmp_path: Path) -> Clone:
-    return Clone(tmp_path / "clone")
-
-
 @pytest.mark.timeout(2 * SUITE_SECONDS)
-def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clone: Clone) -> None:
+def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(tmp_path: Path) -> None:
     """The checks pass, and so do the tests that concern every entity type and every fault."""
+    clone = Clone(tmp_path / "clone", ".")
     needed("make", "make")
     needed_module("ruff", "ruff, by `make check`")
     choice, meeting = "tests/rehearsal/test_choice.py", "tests/rehearsal/test_other_status.py"
@@ -185,7 +183,8 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(clon
     clone.python("-m", "pytest", "-q", "-p", "no:hypothesispytest", "-k", CHOSEN, *SUITES)
 
 
-def test_a_revision_adds_a_property(clone: Clone) -> None:
+def test_a_revision_adds_a_property(tmp_path: Path) -> None:
+    clone = Clone(tmp_path / "clone", "src", "tests/support")
     name = 'name = { type = "String", description = "The agent\'s name." }\n'
     url = f"sqlite:///{clone.folder / 'old.db'}"
     migrate(Settings(database=url), MODEL)

@@ -1,10 +1,10 @@
 """The reference is up to date and complete."""
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import reference
 from reference_pages import Command, Parameter, errors_page, undocumented, undocumented_commands
 
@@ -15,7 +15,7 @@ from comptoir.errors.oauth_rows import NO_TOKEN
 from comptoir.errors.operator_rows import DISK_FULL
 from comptoir.errors.refusal import Check, ErrorType
 from comptoir.errors.table import BAD_REQUEST, ERROR_TABLE, OAUTH_ERROR_TABLE
-from docs.pages import DOCS, ROOT
+from docs.pages import DOCS
 
 
 def test_the_reference_is_complete_and_up_to_date() -> None:
@@ -23,20 +23,17 @@ def test_the_reference_is_complete_and_up_to_date() -> None:
     assert list(reference.faults(DOCS / "reference")) == []
 
 
-def test_an_outdated_and_a_missing_page_are_reported(tmp_path: Path) -> None:
+def test_an_outdated_and_a_missing_page_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(DOCS / "reference", tmp_path, dirs_exist_ok=True)
     with (tmp_path / "errors.md").open("a") as page:
         page.write("more")
     (tmp_path / "commands.md").unlink()
-    arguments: list[str | Path] = [
-        sys.executable,
-        ROOT / "tools" / "reference.py",
-        "--check",
-        tmp_path,
-    ]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    found = [line.partition(":")[0] for line in done.stderr.splitlines()]
+    monkeypatch.setattr(sys, "argv", ["reference.py", "--check", str(tmp_path)])
+    with pytest.raises(SystemExit) as end:
+        reference.main()
+    found = [line.partition(":")[0] for line in str(end.value).splitlines()]
     assert found == [f"{tmp_path / name}.md is outdated" for name in ("errors", "commands")]
 
 

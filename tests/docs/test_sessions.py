@@ -55,7 +55,7 @@ PYTEST = {"PYTEST_ADDOPTS": "-p no:schemathesis -p no:hypothesispytest"}
 
 @dataclass(frozen=True)
 class Service:
-    """A quickstart in a folder, with a `.venv` as `make install` creates it."""
+    """A quickstart in a folder, with the command as `make install` creates it."""
 
     folder: Path
     base_url: str

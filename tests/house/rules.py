@@ -248,6 +248,9 @@ def cycles(sources: Sequence[Source]) -> Iterator[Violation]:
 
 def _functions_of(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.AST]]:
     for node in ast.iter_child_nodes(tree):
+        # an expression contains none
+        if isinstance(node, ast.expr):
+            continue
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield prefix + node.name, node
         inner = prefix

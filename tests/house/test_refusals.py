@@ -2,7 +2,7 @@
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -67,9 +67,9 @@ def facts_of(row: RefusalRow) -> set[str]:
     return set().union(*map(facts_in, templates))
 
 
-def rows_in(node: ast.AST) -> Iterator[str]:
+def rows_in(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """The names of the rows in a part of a module, with those of their modules."""
-    for each in ast.walk(node):
+    for each in nodes:
         if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
             name = f"{each.value.id}.{each.attr}"
             if name in ROWS:
@@ -96,31 +96,36 @@ class OwnNames(ast.NodeTransformer):
 
 
 @cache
-def modules() -> Sequence[tuple[str, ast.Module]]:
+def modules() -> Sequence[tuple[str, Sequence[ast.AST]]]:
+    """The nodes of each module, by its path."""
     return [
         (
             str(path.relative_to(SOURCES)),
-            OwnNames(path.stem).visit(ast.parse(path.read_text(encoding="utf-8"))),
+            [*ast.walk(OwnNames(path.stem).visit(ast.parse(path.read_text(encoding="utf-8"))))],
         )
         for path in sorted(SOURCES.rglob("*.py"))
     ]
 
 
-def calls(tree: ast.Module) -> Iterator[tuple[ast.Call, str, Sequence[str]]]:
+def calls(module: Sequence[ast.AST]) -> Iterator[tuple[ast.Call, str, Sequence[str]]]:
     """The calls of a row or with one, what is called with it, and the names of the row."""
-    for function in ast.walk(tree):
+    for function in module:
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         nodes = [*ast.walk(function)]
         assigned: dict[str, list[str]] = {}
         for node in nodes:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                assigned.setdefault(node.targets[0].id, []).extend(rows_in(node.value))
+                assigned.setdefault(node.targets[0].id, []).extend(rows_in(ast.walk(node.value)))
         for node in nodes:
             if isinstance(node, ast.Call):
                 of_helper = _name(node.func) if node.args and _name(node.func) in REFUSING else ""
                 row = node.args[0] if of_helper else node.func
-                names = assigned.get(row.id, []) if isinstance(row, ast.Name) else [*rows_in(row)]
+                names = (
+                    assigned.get(row.id, [])
+                    if isinstance(row, ast.Name)
+                    else [*rows_in(ast.walk(row))]
+                )
                 if names and not any(isinstance(each, ast.Call) for each in ast.walk(row)):
                     yield node, of_helper, names
 
@@ -130,8 +135,8 @@ def _name(function: ast.expr) -> str:
 
 
 def test_a_refusal_has_the_facts_of_its_row() -> None:
-    for path, tree in modules():
-        for call, of_helper, names in calls(tree):
+    for path, module in modules():
+        for call, of_helper, names in calls(module):
             given = {each.arg for each in call.keywords} - OPTIONS
             if "known" in {each.arg for each in call.keywords}:
                 given.discard("name")
@@ -144,9 +149,9 @@ def test_a_refusal_has_the_facts_of_its_row() -> None:
 def test_each_row_is_raised() -> None:
     raised = {
         name
-        for path, tree in modules()
+        for path, nodes in modules()
         if path != "profiles/business_central/errors.py"
-        for name in rows_in(tree)
+        for name in rows_in(nodes)
     }
     assert ROWS.keys() - raised == set()
 
@@ -154,8 +159,8 @@ def test_each_row_is_raised() -> None:
 def test_only_a_row_makes_refusals() -> None:
     made = [
         f"{path}:{node.lineno}"
-        for path, tree in modules()
-        for node in ast.walk(tree)
+        for path, nodes in modules()
+        for node in nodes
         if path != "errors/refusal.py"
         and isinstance(node, ast.Call)
         and _name(node.func) == "Refusal"
@@ -166,8 +171,8 @@ def test_only_a_row_makes_refusals() -> None:
 def test_a_group_has_another_response_in_a_profile() -> None:
     grouped = {
         node.args[0].value
-        for _, tree in modules()
-        for node in ast.walk(tree)
+        for _, nodes in modules()
+        for node in nodes
         if isinstance(node, ast.Call) and _name(node.func) == "grouped"
         if isinstance(node.args[0], ast.Constant)
     }

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-import pytest
 
 from packages.conftest import ROOT, Built
 from support.ports import LOOPBACK, free_port
@@ -62,9 +61,11 @@ class Installed:
         return output
 
 
-@pytest.fixture
-def installed(built: Built, tmp_path: Path) -> Installed:
-    """The command by `uvx`, which caches the environment after its first use."""
+def test_one_command_serves_a_sample_company(built: Built, tmp_path: Path) -> None:
+    """By `uvx`, which caches the environment after its first use.
+
+    Without the extra for Parquet, a file of it is refused with the command that installs it.
+    """
     uv = str(needed_module("uv", "uv").find_uv_bin())
     constraints = str(ROOT / "requirements" / "run.txt")
     python = ["--no-config", "--quiet", "--python", sys.executable]
@@ -72,11 +73,7 @@ def installed(built: Built, tmp_path: Path) -> Installed:
     command = [uv, "tool", "run", *python, "--constraints", constraints, "--from", wheel]
     installed = Installed([*command, "comptoir"], tmp_path)
     installed.run("--version")
-    return installed
 
-
-def test_one_command_serves_a_sample_company(installed: Installed) -> None:
-    """Without the extra for Parquet, a file of it is refused with the command that installs it."""
     port = str(free_port())
     url = f"http://{LOOPBACK}:{port}"
     with installed.start("serve", "--quickstart", "--port", port) as serve, http_client() as client:
@@ -91,7 +88,7 @@ def test_one_command_serves_a_sample_company(installed: Installed) -> None:
         finally:
             serve.kill()
 
-    (installed.folder / "customersExt.parquet").write_bytes(b"PAR1")
+    (tmp_path / "customersExt.parquet").write_bytes(b"PAR1")
     output = installed.run("load", "--company", company["id"], "customersExt.parquet", status=1)
     assert "Run pip install 'comptoir[parquet]'." in output
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -91,8 +92,13 @@ def test_a_step_is_a_script(command: str, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def repository(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository of its own whose only commit is a release, with the tag `base`."""
+    """A repository of its own whose only commit is a release, with the tag `base`.
+
+    It lacks the folders with the most files, which a build only packs.
+    """
     source = checked_out(built, tmp_path_factory.mktemp("repository"))
+    for name in ("bench", "docs", "tests"):
+        shutil.rmtree(source / name)
     changelog = source / "CHANGELOG.md"
     text = changelog.read_text("utf-8").replace("## Unreleased", f"## {__version__} - 2026-01-31")
     changelog.write_text(text, "utf-8")
