@@ -5,7 +5,15 @@ from playwright.async_api import Locator
 from support.chromium import Tab
 
 FARTHEST = 200
-"""The most steps with the key Tab to an element."""
+"""The most steps with the key Tab to an element, beyond those that are expected."""
+STEPS = """wanted => {
+    const reached = "a[href], button, input, select, textarea, summary, [tabindex='0']";
+    const skipped = ":disabled, [type=hidden], [type=radio]:not(:checked)";
+    const all = [...document.querySelectorAll(reached)].filter(
+        each => each.checkVisibility() && !each.matches(skipped));
+    return all.indexOf(wanted) - all.indexOf(document.activeElement);
+}"""
+"""How many steps an element is expected to be after the focus."""
 
 
 def forgive(tab: Tab, status: int) -> None:
@@ -14,13 +22,19 @@ def forgive(tab: Tab, status: int) -> None:
 
 
 def press(tab: Tab, *keys: str) -> None:
-    for key in keys:
-        tab.do(tab.page.keyboard.press(key))
+    async def pressed() -> None:
+        for key in keys:
+            await tab.page.keyboard.press(key)
+
+    tab.do(pressed())
 
 
 def tab_to(tab: Tab, wanted: Locator) -> None:
     """Move the focus to an element as somebody without a mouse does."""
     handle = tab.do(wanted.element_handle())
+    expected = tab.do(tab.page.evaluate(STEPS, handle))
+    # a look costs as much as a step
+    press(tab, *["Tab"] * max(0, expected))
     for _ in range(FARTHEST):
         if tab.do(tab.page.evaluate("element => element === document.activeElement", handle)):
             return

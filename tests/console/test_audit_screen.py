@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from comptoir.auth.audit import Act, ActName, Actor
-from comptoir.features.console.screens.audit import MOST_PORTIONS, PORTION
+from comptoir.features.console.screens import audit
 from support.console import Browser, new_code, origin_of
 from support.service import Service
 from support.together import together
@@ -24,6 +24,12 @@ def browser(own_service: Service) -> Browser:
     browser = Browser(own_service, origin_of(own_service.settings))
     browser.log_in(new_code(own_service.admin))
     return browser
+
+
+@pytest.fixture
+def brief_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page searches two portions of the log."""
+    monkeypatch.setattr(audit, "MOST_PORTIONS", 2)
 
 
 def record(service: Service, count: int, target: str) -> None:
@@ -48,10 +54,11 @@ def test_all_entries_page_by_page(own_service: Service, browser: Browser) -> Non
     assert "cli:&lt;b&gt;root&lt;/b&gt;" in page.text + browser.get(PATH).text
 
 
+@pytest.mark.usefixtures("brief_searches")
 def test_entries_by_act_and_text(own_service: Service, browser: Browser) -> None:
     """However rare they are: a page searches a part of the log, and says how far."""
     record(own_service, 1, "rare")
-    record(own_service, PORTION * MOST_PORTIONS, "key")
+    record(own_service, audit.PORTION * audit.MOST_PORTIONS, "key")
     page = browser.get(f"{PATH}?text=Rare-0&act=keys.rotate")
     assert "No entry was found back to number" in page.text
     link = re.search(r'href="(/console/audit\?[^"]*before=[^"]*)"', page.text)
@@ -66,8 +73,9 @@ def test_a_number_that_is_not_one_shows_the_latest(admin: Browser, before: str) 
     assert numbers(admin.get(f"{PATH}?before={before}")) == numbers(admin.get(PATH))
 
 
+@pytest.mark.usefixtures("brief_searches")
 def test_a_search_ends_where_the_log_begins(own_service: Service, browser: Browser) -> None:
-    record(own_service, PORTION * MOST_PORTIONS, "key")
+    record(own_service, audit.PORTION * audit.MOST_PORTIONS, "key")
     own_service.admin.trim_logs(41, log_days=40)
     record(own_service, 1, "rare")
     last = own_service.admin.wait(own_service.admin.control.last_audited())

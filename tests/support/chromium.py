@@ -30,8 +30,10 @@ _MILLISECONDS = PATIENCE_SECONDS * 1_000
 _OPTIONS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
+    # a tab shows all its pages in one process, which has compiled axe once
+    *("--renderer-process-limit=1", "--disable-site-isolation-trials"),
     # further threads and optimized code cost more than they save in a page that is open for seconds
-    "--js-flags=--single-threaded --no-opt",
+    "--js-flags=--single-threaded --no-opt --no-maglev --no-flush-bytecode",
 )
 _ALL_RULES = {"type": "tag", "values": ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")}
 """The rules of WCAG 2.2, levels A and AA, by the names that axe gives them."""
@@ -67,7 +69,8 @@ class Chromium:
         # the shell takes half the time of the whole browser, whose window nobody sees
         shell = shutil.which("chromium-headless-shell")
         self._program = shell or needed("chromium", "chromium-headless-shell")
-        self._axe = (node().packages / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+        axe = (node().packages / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+        self._axe = f"Object.defineProperty(window, 'loadAxe', {{value() {{ {axe}\n}}}})"
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="chromium", daemon=True)
         self._thread.start()
@@ -94,7 +97,7 @@ class Chromium:
 
     @property
     def axe(self) -> str:
-        """The source of axe-core."""
+        """A script that gives a page the function `loadAxe`, which loads axe-core."""
         return self._axe
 
     async def _launched(self) -> tuple[Playwright, Browser]:
@@ -130,6 +133,7 @@ class Tab:
         self.page = page
         self._chromium = chromium
         self._origin = origin
+        self._has_axe = False
         self.errors: list[str] = []
         """What the browser has reported; a test that provokes an error removes it."""
         self.do(self._listened())
@@ -207,12 +211,16 @@ class Tab:
 
     def violations(self, *, of_layout: bool = False) -> list[Violation]:
         """The rules of accessibility that the page breaks, or those alone of its layout."""
-        if not self.do(self.page.evaluate("'axe' in window")):
+        if not self._has_axe:
+            self._has_axe = True
+            # sent once, for this page and all later ones
+            self.do(self.page.add_init_script(self._chromium.axe))
             self.do(self.page.evaluate(self._chromium.axe))
         rules = {"type": "rule", "values": _LAYOUT_RULES} if of_layout else _ALL_RULES
         options = msgspec.json.encode({"runOnly": rules, "resultTypes": ["violations"]}).decode()
         found = self.do(
             self.page.evaluate(
+                "'axe' in window || loadAxe();"
                 f"axe.run(document, {options}).then(found => JSON.stringify(found.violations))"
             )
         )
