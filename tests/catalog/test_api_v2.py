@@ -53,6 +53,7 @@ def test_an_order_has_lines_and_moves_on(company: Company) -> None:
     ]
 
 
+@ON_SQLITE  # tests/console/test_records.py sorts each set on every database
 def test_the_console_sorts_by_the_number(service: Service, company: Company) -> None:
     for number in ("C3", "C1", "C2"):
         company.post("customers", {"number": number})

@@ -9,10 +9,10 @@ import pytest
 
 from support.companies import Company
 from support.programs import finished, node
-from support.server import Server
+from support.server import Server, ShareServer
 
 HERE = Path(__file__).parent
-PEOPLE = 2_100
+PEOPLE = 45
 AGENTS = ["DHL", "UPS"]
 
 
@@ -71,6 +71,12 @@ def sap_cloud_sdk(company: Company, folder: Path, variables: Mapping[str, str]) 
 
 Client = Callable[[Company, Path, Mapping[str, str]], str]
 CLIENTS: Mapping[str, Client] = {"python-odata": python_odata, "SAP Cloud SDK": sap_cloud_sdk}
+
+
+@pytest.fixture(scope="module")
+def server(share_server: ShareServer) -> Server:
+    """The service as a process, with small pages."""
+    return share_server(page_size=20)
 
 
 @pytest.fixture(scope="module", params=CLIENTS)

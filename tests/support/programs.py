@@ -17,8 +17,8 @@ from support.waiting import PATIENCE_SECONDS
 PROGRAM_SECONDS = 5 * PATIENCE_SECONDS
 """The time limit of a program, which has several steps: the slowest generates a client."""
 
-NODE_OPTIONS = ("--single-threaded", "--max-semi-space-size=64")
-"""Further threads and a small heap cost more than they save in a few seconds."""
+NODE_OPTIONS = ("--single-threaded", "--max-semi-space-size=64", "--interrupt-budget=1000000")
+"""Further threads, a small heap and early optimization cost more than they save in seconds."""
 
 
 def needed(program: str, package: str) -> str:
