@@ -10,7 +10,7 @@ import pytest
 
 from support.clients import add_client
 from support.command import COMPANY, Command
-from support.databases import run_sql
+from support.databases import ON_SQLITE, run_sql
 from support.processes import read_lines
 from support.service import Service
 
@@ -95,6 +95,7 @@ def test_a_reader_learns_where_a_trimmed_log_begins(ready: Command) -> None:
     assert "the log begins with entry 2: others after --since 0 are no longer kept" in error
 
 
+@ON_SQLITE
 def test_a_name_cannot_forge_an_entry(ready: Command, tmp_path: Path) -> None:
     """A role may have any printable name, also one with quotes and of another script."""
     name = 'x","act":"client.remove'

@@ -195,8 +195,8 @@ def error_on_full_disk(command: Command, limit: int, *arguments: str | Path) -> 
 
 @ON_SQLITE
 def test_a_full_disk_of_the_records_is_an_error_in_one_line(ready: Command) -> None:
-    path = items(ready.folder, 20_000)
-    error = error_on_full_disk(ready, 1 << 20, "load", "--company", COMPANY, path)
+    path = items(ready.folder, 4_000)
+    error = error_on_full_disk(ready, 1 << 18, "load", "--company", COMPANY, path)
     assert error.startswith("comptoir: ")
     ready.done("load", "--company", COMPANY, path)
 

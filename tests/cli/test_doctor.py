@@ -173,6 +173,7 @@ def test_a_check_that_does_not_end(used: Command) -> None:
     assert "the check did not end within 1 s" in result.out
 
 
+@ON_SQLITE
 def test_the_port_of_another_program(used: Command) -> None:
     with silent() as port:
         check, text = only(diagnosed(used, "--port", str(port)), "wrong")

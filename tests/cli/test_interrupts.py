@@ -3,12 +3,16 @@
 import signal
 import socket
 import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from threading import Timer
 
 import pytest
 
 from support.command import Command
 from support.databases import writes_held
+from support.ports import LOOPBACK
+from support.processes import Process
 from support.waiting import PATIENCE_SECONDS, until
 
 CREATING = (
@@ -34,23 +38,29 @@ def in_shell(status: int) -> int:
     return 128 - status if status < 0 else status
 
 
-def interrupted_at(command: Command, moment: str, arguments: tuple[str, ...]) -> tuple[int, str]:
-    """The status and the last line of a command that is interrupted when a module is imported.
-
-    Its database does not answer, so it cannot end before the interrupt arrives.
-    """
-    started = command.arguments(*arguments)
-    (command.folder / "itemsExt.csv").write_text("number\n", encoding="utf-8")
-    with (
-        socket.create_server(("127.0.0.1", 0)) as database,
-        subprocess.Popen(
-            [started[0], "-X", "importtime", *started[1:]],
-            env={
+@contextmanager
+def silent_database(command: Command) -> Iterator[tuple[socket.socket, Mapping[str, str]]]:
+    """A database that never answers, so no command over it ends; and the environment with it."""
+    with socket.create_server((LOOPBACK, 0)) as database:
+        yield (
+            database,
+            {
                 **command.environment,
-                "COMPTOIR_DATABASE": "postgresql://127.0.0.1/a",
+                "COMPTOIR_DATABASE": f"postgresql://{LOOPBACK}/a",
                 "COMPTOIR_CONNECT_SECONDS": str(PATIENCE_SECONDS),
                 "PGPORT": str(database.getsockname()[1]),
             },
+        )
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_an_interrupt_of_the_imports_leaves_no_traceback(command: Command, moment: str) -> None:
+    python, *arguments = command.arguments("company", "list")
+    with (
+        silent_database(command) as (_, environment),
+        subprocess.Popen(
+            [python, "-X", "importtime", *arguments],
+            env=environment,
             cwd=command.folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -67,22 +77,23 @@ def interrupted_at(command: Command, moment: str, arguments: tuple[str, ...]) ->
         said = [line.decode().rstrip("\n") for line in process.stderr]
         again.cancel()
         told = [line for line in said if line and not line.startswith("import time:")]
-        return in_shell(process.wait()), "\n".join(told)
-
-
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_an_interrupt_of_the_imports_leaves_no_traceback(command: Command, moment: str) -> None:
-    ended = interrupted_at(command, moment, ("company", "list"))
-    assert ended == (130, "comptoir: interrupted.")
+        assert (in_shell(process.wait()), told) == (130, ["comptoir: interrupted."])
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_an_interrupt_of_a_start_leaves_no_traceback(
     command: Command, arguments: tuple[str, ...]
 ) -> None:
-    status, said = interrupted_at(command, "comptoir.cli.runner", arguments)
+    (command.folder / "itemsExt.csv").write_text("number\n", encoding="utf-8")
+    with (
+        silent_database(command) as (database, environment),
+        Process(arguments, environment, command.folder) as process,
+        database.accept()[0],
+    ):
+        process.send_signal(signal.SIGINT)
+        status, said = in_shell(process.wait()), process.stderr.read().decode()
     assert (status, said[:22]) == (130, "comptoir: interrupted.")
-    assert "\n" not in said
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize("arguments", CREATING, ids=" ".join)

@@ -82,6 +82,7 @@ def test_keep_good_prints_the_errors_and_succeeds(ready: Command) -> None:
     assert "customersExt.csv:3: taxLiable:" in result.err
 
 
+@ON_SQLITE
 def test_many_errors_are_counted(ready: Command) -> None:
     rows = "".join(f"C{at},maybe\n" for at in range(50))
     folder = write(ready.folder / "in", customersExt__csv=f"number,taxLiable\n{rows}")
@@ -103,6 +104,7 @@ NOT_LOADED: list[tuple[dict[str, str], str]] = [
 ]
 
 
+@ON_SQLITE
 def test_a_folder_that_cannot_be_loaded_is_refused_before_anything_is_written(
     ready: Command,
 ) -> None:

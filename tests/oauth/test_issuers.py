@@ -217,7 +217,7 @@ def test_claims_give_what_they_are_mapped_to(
         nonlocal former
         options, claims, reads, writes = case
         if options != former:
-            command.done("remove", name)
+            command.remove(name)
             command.add(name, issuer.url, *EVERY, *options)
             former = options
         client = company.using(issuer.token(claims))
@@ -253,7 +253,7 @@ def test_a_token_reaches_the_companies_of_its_issuer(
     assert "can access no company" in command.add(name, issuer.url).err
     token = issuer.token()
     assert status(company.using(token)) == 404
-    command.done("remove", name)
+    command.remove(name)
     assert command.add(name, issuer.url, "--company", company.id.upper()).err == ""
     assert status(company.using(token)) == 200
     assert status(elsewhere.using(token)) == 404

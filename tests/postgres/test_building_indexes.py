@@ -107,12 +107,13 @@ def test_writers_go_on_while_an_index_is_built(
     assert company.post("vendors", {"number": "V4", "name": "N3"}).status_code == 409
 
 
-@pytest.mark.parametrize("goes_on", [True, False], ids=["the server goes on", "the server ends"])
 @pytest.mark.parametrize(
-    "then", [LATER, OTHER, RATED, FORMER], ids=["again", "other", "new", "none"]
+    ("then", "goes_on"),
+    [(LATER, True), (LATER, False), (OTHER, False), (RATED, True), (FORMER, False)],
+    ids=["again", "again after the server ended", "other", "new", "none"],
 )
 def test_what_a_killed_command_has_built_is_of_no_effect(
-    goes_on: bool, then: str, url: str, company: Company, command: Command, tmp_path: Path
+    then: str, goes_on: bool, url: str, company: Company, command: Command, tmp_path: Path
 ) -> None:
     former, wanted = accepted_catalog(Settings(database=url)), model_of(tmp_path, then)
     with build_held(url) as release:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +12,6 @@ from comptoir.features.rehearsal.documents import parse_header, parse_rule, pars
 from comptoir.features.rehearsal.fault import Candidate, Stage
 from comptoir.features.rehearsal.faults import FAULTS
 from comptoir.features.rehearsal.rules import (
-    MOST_KEPT,
     PRESETS,
     Rule,
     RuleState,
@@ -213,22 +213,29 @@ def test_the_header_comes_before_rules_and_is_not_counted() -> None:
     assert hits(second, 2) == [2]
 
 
-def test_counts_are_bounded_and_keys_do_not_displace_those_of_rules() -> None:
+@pytest.fixture
+def few_kept(monkeypatch: pytest.MonkeyPatch) -> int:
+    """The most counts of headers that are kept, instead of 20,000."""
+    monkeypatch.setattr("comptoir.features.rehearsal.rules.MOST_KEPT", 50)
+    return 50
+
+
+def test_counts_are_bounded_and_keys_do_not_displace_those_of_rules(few_kept: int) -> None:
     once = chooser('{"fault": "vanish", "times": 1}')
     assert hits(once, 1) == [1]
-    for number in range(MOST_KEPT + 1):
+    for number in range(few_kept + 1):
         once.choose(asked(), parse_header(f"throttle; times=1; key=k{number}"))
     assert hits(once, 1) == []
     assert once.choose(asked(), parse_header("throttle; times=1; key=k0")) is not None
-    last = parse_header(f"throttle; times=1; key=k{MOST_KEPT}")
+    last = parse_header(f"throttle; times=1; key=k{few_kept}")
     assert once.choose(asked(), last) is None
 
 
-def test_the_least_recent_key_is_forgotten() -> None:
+def test_the_least_recent_key_is_forgotten(few_kept: int) -> None:
     none = chooser()
     first = parse_header("throttle; times=1; key=k0")
     assert none.choose(asked(), first) is not None
-    for number in range(1, MOST_KEPT):
+    for number in range(1, few_kept):
         none.choose(asked(), parse_header(f"throttle; times=1; key=k{number}"))
     assert none.choose(asked(), first) is None
     none.choose(asked(), parse_header("throttle; times=1; key=one-more"))

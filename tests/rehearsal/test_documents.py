@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comptoir.app import application
@@ -22,6 +22,7 @@ from comptoir.features.rehearsal.documents import (
 from comptoir.features.rehearsal.faults import parse_fault
 from comptoir.features.rehearsal.rules import Rule
 from support.databases import ON_SQLITE
+from support.effort import examples
 from support.service import StartService
 from support.settings import settings_of
 from support.together import together
@@ -84,6 +85,7 @@ def test_a_malformed_header_is_refused(value: str, parts: list[str]) -> None:
     refused(lambda: parse_header(value), "Comptoir-Fault", "Comptoir-Fault", *parts)
 
 
+@settings(max_examples=examples(40))
 @given(st.text() | st.from_regex(r"(throttle|reset|touch)(; ?[a-z-]{1,12}=[^;]{0,9}){0,3}"))
 def test_any_header_is_a_rule_or_refused(value: str) -> None:
     refusal, rule = None, None

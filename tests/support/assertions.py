@@ -14,8 +14,13 @@ from joserfc import jws
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
 from msgspec import UNSET
 
+from comptoir.auth.client_keys import parse_client_key
+from comptoir.auth.fields import USUAL_DAYS, new_client
+from comptoir.auth.limits import DAY
+from comptoir.cli.runner import operator
 from support.clients import GRANT, TOKEN_PATH, Serving, ask
 from support.command import Command
+from support.tokens import BOTH
 
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 PrivateKey = ECKey | OKPKey | RSAKey
@@ -26,7 +31,7 @@ _numbers = count()
 
 @dataclass(frozen=True)
 class Signer:
-    """A client without a secret, and its private key; `kid` is what the command printed."""
+    """A client without a secret, and its private key, whose id is `kid`."""
 
     service: Serving
     command: Command
@@ -82,17 +87,17 @@ class Signer:
 
 
 def add_signer(
-    service: Serving, folder: Path, key: PrivateKey, *options: str, file: bytes | None = None
+    service: Serving, folder: Path, key: PrivateKey, file: bytes | None = None
 ) -> Signer:
     """Add a client with a key, or with the certificate in `file`."""
+    client, _ = new_client(f"signer-{next(_numbers)}", None, scopes=frozenset(BOTH))
+    content, now = file or key.as_pem(private=False), int(time.time())
+    added = parse_client_key(content, "a key", now, now + USUAL_DAYS * DAY)
+    control = service.admin.control
+    service.admin.wait(control.add_client(client, operator()))
+    service.admin.wait(control.add_key(client.name, added, operator()))
     command = Command(folder, service.settings.database)
-    name = f"signer-{next(_numbers)}"
-    scope = ("--scope", "records.read records.write", "--no-secret")
-    client_id = command.done("client", "add", name, *scope).last
-    path = folder / f"{name}.pem"
-    path.write_bytes(file or key.as_pem(private=False))
-    kid = command.done("client", "key", "add", name, path, *options).last
-    return Signer(service, command, name, client_id, key, kid)
+    return Signer(service, command, client.name, client.id, key, added.kid)
 
 
 def usual_algorithm(key: Key) -> str:

@@ -1,4 +1,4 @@
-"""Clients of the token endpoint: added by the command, and asking for tokens as programs do."""
+"""Clients of the token endpoint, which ask for tokens as programs do."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,14 +11,18 @@ import httpx
 import msgspec
 
 from comptoir.auth.audit import AuditEntry
+from comptoir.auth.fields import USUAL_DAYS, client_terms, new_client
 from comptoir.auth.issuers import IssuerKeys, OutsideIssuers
 from comptoir.auth.limits import Limits
 from comptoir.auth.records import RegistrySnapshot
 from comptoir.auth.roles import Roles
+from comptoir.cli.client import add
+from comptoir.cli.runner import operator
 from comptoir.config import Settings
 from comptoir.outgoing import Document, OutgoingError
 from support.client import Client
 from support.command import Command
+from support.companies import CompanyAdmin
 
 TOKEN_PATH = "comptoir/oauth2/v2.0/token"
 GRANT = {"grant_type": "client_credentials"}
@@ -61,6 +65,9 @@ class Serving(Protocol):
 
     @property
     def client(self) -> Client: ...
+
+    @property
+    def admin(self) -> CompanyAdmin: ...
 
 
 @dataclass(frozen=True)
@@ -110,12 +117,14 @@ def ask(
 def add_client(
     service: Serving, folder: Path, *options: str, scope: str = "records.read records.write"
 ) -> Webshop:
-    """Add a client to the database of a service."""
-    command = Command(folder, service.settings.database)
+    """Add a client to the database of a service, with options of the command."""
     name = f"webshop-{next(_numbers)}"
-    added = command.done("client", "add", name, "--scope", scope, *options)
-    client_id, secret = added.out.splitlines()
-    return Webshop(service, command, name, client_id, secret)
+    given = add.make_context("add", [name, "--scope", scope, *options]).params
+    client, secret = new_client(name, given["days"] or USUAL_DAYS, **client_terms(given))
+    # a command would open the database for each client, which takes ten times as long
+    service.admin.wait(service.admin.control.add_client(client, operator()))
+    command = Command(folder, service.settings.database)
+    return Webshop(service, command, name, client.id, secret)
 
 
 def failed(command: Command) -> list[AuditEntry]:

@@ -18,6 +18,7 @@ from joserfc.jwk import RSAKey
 
 from comptoir.auth.local_authority import LocalCertificate, Pair
 from comptoir.auth.verification import ASYMMETRIC_ALGORITHMS
+from comptoir.cli.runner import operator
 from support.clients import Serving, add_client
 from support.command import Command, Result
 from support.lying_server import OK, LyingServer, Respond, with_body
@@ -200,6 +201,7 @@ class IssuerCommand:
         self._file = folder / "issuers.toml"
         self._file.write_text(f'outgoing_allow = "{LOOPBACK}"\n', encoding="utf-8")
         self._command = Command(folder, service.settings.database)
+        self._admin = service.admin
         self._client = add_client(service, folder)
 
     def add(self, name: str, url: str, *options: str) -> Result:
@@ -217,6 +219,11 @@ class IssuerCommand:
         out = self._command.done("issuer", *arguments).out
         self._notice()
         return out
+
+    def remove(self, name: str) -> None:
+        """Remove an issuer, without the command."""
+        self._admin.wait(self._admin.control.remove_issuer(name, operator()))
+        self._notice()
 
     def apply_roles(self, text: str) -> None:
         """Apply a roles file."""

@@ -137,6 +137,7 @@ class Roaming:
     def __init__(self, service: Service) -> None:
         self._service = service
         self.settings = service.settings
+        self.admin = service.admin
 
     @property
     def client(self) -> Client:
