@@ -30,7 +30,7 @@ from comptoir.errors.messages import time_text
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import UNAVAILABLE
 from comptoir.store.growth import is_earlier
-from comptoir.store.migration import accepted_catalog, make_chosen_ready
+from comptoir.store.migration import accepted_catalog, make_ready
 from comptoir.store.schema import Report
 from comptoir.store.snapshot import ShowProgress
 from comptoir.store.sqlite.connection import database_path
@@ -81,16 +81,12 @@ def model_of(settings: Settings, tell: Report | None = None) -> Model:
     A database with a later catalog than that of the settings keeps it; `tell`, by default `warn`,
     says so. Raises `OperatorError` for a catalog with faults, and if the database cannot be read.
     """
-    return _chosen(settings, accepted_catalog(settings), tell or warn)
-
-
-def _chosen(settings: Settings, accepted: str | None, tell: Report) -> Model:
-    name = redacted(settings.database)
+    name, accepted = redacted(settings.database), accepted_catalog(settings)
     if settings.catalog:
         wanted = read_catalog(Path(settings.catalog))
         if accepted is None or not is_earlier(wanted.source, accepted):
             return wanted
-        tell(f"{name} has a later catalog than {settings.catalog}, which is used.")
+        (tell or warn)(f"{name} has a later catalog than {settings.catalog}, which is used.")
     return MODEL if accepted is None else accepted_model(name, accepted)
 
 
@@ -105,7 +101,9 @@ def need_database(settings: Settings) -> Model:
 
 def ready_model(settings: Settings) -> Model:
     """Bring the database up to date, and create it if it is a file; returns its model."""
-    return make_chosen_ready(settings, lambda accepted: _chosen(settings, accepted, warn))
+    model = model_of(settings)
+    make_ready(settings, model)
+    return model
 
 
 def need_file(settings: Settings) -> None:

@@ -1,7 +1,7 @@
 """Prepares the database of the settings: migrations, and checks before a start."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
@@ -84,23 +84,6 @@ def make_ready(settings: Settings, model: Model, report: Report = lambda _: None
     else:
         check_writable(path)
         migrate_file(path, model)
-
-
-def make_chosen_ready(settings: Settings, choose: Callable[[str | None], Model]) -> Model:
-    """Ensure as `make_ready` does that the database has the model that is chosen; returns that.
-
-    `choose` gets the catalog that it has, as of `accepted_catalog`. A server is connected to once.
-    """
-    if not is_postgres(settings.database):
-        model = choose(accepted_catalog(settings))
-        make_ready(settings, model)
-        return model
-    from comptoir.store.postgres.connection import usable_state  # noqa: PLC0415 - imports asyncpg
-
-    state = asyncio.run(usable_state(settings))
-    model = choose(state.catalog)
-    check_state(state, redacted(settings.database), model.source)
-    return model
 
 
 async def check_not_older(store: Store, watermarks: Mapping[Company, Watermark]) -> None:

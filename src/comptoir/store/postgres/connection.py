@@ -164,29 +164,22 @@ async def accepted(settings: Settings) -> str | None:
         return (await _state(connection)).catalog
 
 
-async def usable_state(settings: Settings) -> SchemaState:
-    """The state of the schema on a server that can be read, and written to unless refused.
+async def check_ready(settings: Settings, report: Report, catalog: str = "") -> None:
+    """Check that this program can use the database of the settings, and write to it unless refused.
 
-    Raises `OperatorError`, which is an `UnreachableError` if the server may be available later.
+    With the source of a model, the database must have the same one. `report` receives a warning if
+    Unicode has another version there. Raises `OperatorError`, which is an `UnreachableError` if the
+    server may be available later.
     """
-    url = settings.database
+    url, name = settings.database, redacted(settings.database)
     async with connected(settings, url) as connection:
         if settings.refuses_writes:
             await check_server(connection, url)
         else:
             await check_primary(connection, url)
             if await connection.fetchval(_IS_READ_ONLY):
-                raise problems.READ_ONLY_SERVER(url=redacted(url))
-        return await _state(connection)
-
-
-async def check_ready(settings: Settings, report: Report, catalog: str = "") -> None:
-    """Check that this program can use the database of the settings.
-
-    With the source of a model, the database must have the same one. `report` receives a warning if
-    Unicode has another version there. Raises as `usable_state` does.
-    """
-    name, state = redacted(settings.database), await usable_state(settings)
+                raise problems.READ_ONLY_SERVER(url=name)
+        state = await _state(connection)
     check_state(state, name, catalog)
     if state.revision == HEAD and state.unicode != unidata_version:
         report(
