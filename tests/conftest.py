@@ -59,8 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes for each core: while a test waits, another one computes."""
-    return 2 * (os.cpu_count() or 1)
+    """Three processes for each core: while some wait, others compute."""
+    return 3 * (os.cpu_count() or 1)
 
 
 @pytest.hookimpl(trylast=True)

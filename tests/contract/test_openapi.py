@@ -42,7 +42,7 @@ REPEATABLE = {"Repeatability-Request-ID", "Repeatability-First-Sent"}
 TOKEN = "Consistency-Token"
 
 TAGS = (*MODEL.by_name, "service")
-TRIED = TAGS if EXAMPLES > 1 else ("companies", "contactsExt", "customersExt",
+TRIED = TAGS if EXAMPLES > 1 else ("companies", "contactsExt", "customersExt", "itemsExt",
     "filteredItemAttributesExt", "unitsOfMeasureExt", "service")  # fmt: skip
 """The other sets have the forms of these: that of one that is read only, or has a key of text."""
 
