@@ -267,6 +267,22 @@ def test_a_page_says_where_it_is_and_leads_on_and_back(
         assert answer.status_code == 200
 
 
+def test_another_company_has_the_same_query_from_its_first_record(
+    browser: Browser, specimens: Company, specimen_service: Service
+) -> None:
+    other = specimen_service.new_company()
+    many(specimens, 120)
+    many(other, 60)
+    first = page(browser, specimens, "/specimensExt", filter="rank ge 10", orderby="rank desc")
+    chooser = forms_of(browser.get(next_of(first)))[0]
+
+    fields = urlencode({**dict(chooser.fields), "company": other.id})
+    answer = browser.get(f"/console/records/specimensExt?{fields}")
+
+    assert shown(answer)[0] == "C059"
+    assert place_of(answer) == f"1{TO}50 of 50"
+
+
 def test_a_record_leads_back_to_the_page_of_the_list(browser: Browser, specimens: Company) -> None:
     many(specimens, 120)
     first = page(browser, specimens, "/specimensExt", filter="text ne 'a'", column="rank")

@@ -5,12 +5,16 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
+from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
 from comptoir.auth.origins import CONSOLE
 from comptoir.auth.records import ConsoleRole
 from comptoir.features.console.templates import Context, html_page, shared_part
 from comptoir.features.console.visit import Visit
+
+_OF_COMPANY = frozenset({"company", "skiptoken", "skip"})
+"""The fields of an address that mean nothing for another company."""
 
 
 class TemplatePage(NamedTuple):
@@ -103,6 +107,7 @@ def respond(answer: Answer, visit: Visit, screens: Sequence[Screen], here: Scree
     frame = {
         "title": answer.title,
         "visit": visit,
+        "top": _top(visit, here),
         "navigation": shared_part(
             "navigation.html", screens=tuple(shown), here=here, company_id=company_id
         ),
@@ -112,3 +117,17 @@ def respond(answer: Answer, visit: Visit, screens: Sequence[Screen], here: Scree
         "notices": [line for each in visit.backend.features for line in each.notices()],
     }
     return html_page(answer.template, {**frame, **answer.context}, answer.status, answer.headers)
+
+
+def _top(visit: Visit, here: Screen) -> Markup:
+    """The head of a page, which all pages of a list share: another company has other pages."""
+    fields = [each for each in visit.query.pairs if each[0] not in _OF_COMPANY]
+    return shared_part(
+        "top.html",
+        companies=tuple(visit.companies) if here.has_companies else (),
+        company=visit.company,
+        fields=tuple(fields),
+        action="" if visit.request.method == "GET" else here.address,
+        host=visit.request.headers["host"],
+        login=visit.login,
+    )

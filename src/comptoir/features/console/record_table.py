@@ -103,8 +103,10 @@ def _are_plain(declared: Property, texts: Sequence[str]) -> bool:
 
 def _escaped(texts: Iterable[str]) -> list[str]:
     """Texts as HTML, with references to all characters that are not ASCII."""
-    escaped = escape("\0".join(texts)).encode("ascii", "xmlcharrefreplace")
-    return escaped.decode("ascii").split("\0")
+    escaped = escape("\0".join(texts))
+    if not escaped.isascii():
+        escaped = escaped.encode("ascii", "xmlcharrefreplace").decode("ascii")
+    return escaped.split("\0")
 
 
 def _quoted(key: str) -> str:

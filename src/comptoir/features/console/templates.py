@@ -19,8 +19,8 @@ Context = Mapping[str, object]
 LARGEST_FORM = 1 << 20
 """The most bytes of a form."""
 
-SHARED_PARTS = 1_000
-"""Parts of pages that are kept, of a few kilobytes each."""
+SHARED_PARTS = 300
+"""Parts of pages that are kept, of a few kilobytes each, or 20 with the most companies."""
 
 _PAGES = Path(__file__).with_name("pages")
 
