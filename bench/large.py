@@ -4,9 +4,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import process_time
 
-from company import CONTACTS, PRICES, copied, load_all, write_rows
+from company import PRICES, copied, load_all, write_rows
 from generator import SampleSize, sample_company
 from partners import Partners
 
@@ -20,17 +19,12 @@ _LOADED = (ITEMS, PRICES)
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """A copy of the company of the pages, in a database of its own, with items and prices.
-
-    `items` are their keys. `indexing` is the CPU of building the text index, in µs for each
-    contact.
-    """
+    """A copy of the company of the pages, in a database of its own, with `items` and prices."""
 
     settings: Settings
     partners: Partners
     items: Sequence[str]
     prices: int
-    indexing: float
 
     @classmethod
     async def prepared(cls, folder: Path, partners: Partners) -> "Large":
@@ -52,9 +46,8 @@ class Large:
                 else:
                     prices = len(rows)
             await load_all(store, partners.company, files)
-            before = process_time()
-            await store.index(partners.company.id, MODEL.by_name[CONTACTS], sys.maxsize)
-            used = process_time() - before
+            for name in _LOADED:
+                await store.index(partners.company.id, MODEL.by_name[name], sys.maxsize)
         finally:
             await store.close()
-        return cls(settings, partners, items, prices, used / len(partners.contacts) * 1e6)
+        return cls(settings, partners, items, prices)

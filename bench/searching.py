@@ -17,7 +17,7 @@ class Searching:
         # sequential requests vary less, so a part of the time is enough
         self._seconds = max(0.5, bench.seconds / 6)
         self._indexing = Single("CPU to index a contact", "µs")
-        self._indexing.add(bench.large.indexing)
+        self._indexing.add(bench.partners.indexing)
         what = f"search {len(bench.large.partners.contacts):,} contacts"
         self._scanned = Comparison(what, "µs", "by a scan", at_most=0.1)
         self._read = Comparison(what, "µs", "read a contact")
