@@ -22,7 +22,7 @@ from support.together import together
 BROKEN_OFF = (ConnectionResetError, ssl.SSLEOFError)
 
 LONG = 256
-"""So many long texts are 16 MiB."""
+"""The number of the longest texts that have 16 MiB together."""
 
 pytestmark = ON_SQLITE  # what happens on a socket does not depend on the database
 

@@ -25,5 +25,6 @@ def until(look: Callable[[], T | None], awaited: str) -> T:
         found = look()
         if found is not None:
             return found
+        # a look may cost more than the pause, and takes the processor from what is awaited
         time.sleep(min(max(shortest, waited / 10), longest))
     raise AssertionError(f"after {PATIENCE_SECONDS} s there is still not {awaited}")
