@@ -24,7 +24,7 @@ from support.databases import FreshDatabase, run_sql
 from support.event_loop import in_event_loop
 from support.roles import TESTS
 from support.stores import opened
-from support.waiting import until
+from support.waiting import PATIENCE_SECONDS, until
 
 HIDE, SHOW = "ALTER TABLE control RENAME TO hidden", "ALTER TABLE hidden RENAME TO control"
 RAISE = "UPDATE control SET version = version + 1"
@@ -167,3 +167,21 @@ async def test_a_token_is_revoked_while_the_queue_of_writes_is_full(settings: Se
 def nothing(_: UnitOfWork) -> Steps[None]:
     """A unit of work without statements."""
     yield from ()
+
+
+@in_event_loop
+async def test_a_job_that_is_cancelled_while_it_writes_ends_after_the_write(
+    settings: Settings,
+) -> None:
+    failures, begun = Failures(), asyncio.Event()
+    failures.note("webshop", "10.0.0.1", "The secret is wrong", "r-1")
+    async with opened(settings) as store, asyncio.timeout(PATIENCE_SECONDS):
+
+        async def write() -> None:
+            begun.set()
+            await failures.write(store.control.record)
+
+        async with running([every(PATIENCE_SECONDS, write)]):
+            await begun.wait()
+        (entry,) = await store.control.audit(0, 10)
+        assert entry.target == "webshop"

@@ -22,6 +22,7 @@ from comptoir.response.batch import GroupReply, Replies, Reply
 from comptoir.response.errors import ErrorWriter
 from comptoir.response.response import Response, whole_body
 from comptoir.service import GroupRefusedError, Request
+from comptoir.store.jobs import is_cancelled
 
 SLICE_SECONDS = 0.002
 """Seconds after which a batch yields to the event loop."""
@@ -322,7 +323,7 @@ class Run:
     async def _awaited(self, work: Callable[[], Awaitable[T]]) -> T:
         """Await the service; raises `Refusal` for any failure, which concerns one request only."""
         try:
-            if self._is_stopping or _is_cancelled():
+            if self._is_stopping or is_cancelled():
                 raise rows.SERVICE_STOPPED()
             return await work()
         except (Refusal, GroupRefusedError, ClientDisconnectedError):
@@ -414,11 +415,6 @@ def _grouped(
             yield GroupReply(item.name, replies, len(replies) - 1 if fails else None)
         else:
             yield replies[0]
-
-
-def _is_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _is_refused(reply: Reply | GroupReply) -> bool:

@@ -42,6 +42,9 @@ async def every(
             if not IS_REPEATED.get():
                 _log.exception("a background job failed")
             IS_REPEATED.set(True)
+        # a write that the cancellation has reached returned its outcome instead
+        if is_cancelled():
+            return
         await _pause(seconds, wake)
 
 
@@ -62,6 +65,12 @@ async def running(jobs: Iterable[Job]) -> AsyncIterator[None]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def is_cancelled() -> bool:
+    """Whether the current task was cancelled, also if it goes on to finish what it has begun."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def cancel_and_wait(task: asyncio.Future[T]) -> None:

@@ -33,6 +33,7 @@ from comptoir.sql.text_index import logged_set
 from comptoir.store.company_names import check_name, names_query, sorted_names
 from comptoir.store.control import ControlStore
 from comptoir.store.fair_queue import Load
+from comptoir.store.jobs import is_cancelled
 from comptoir.store.ledger import CREATE, DELETE, Change
 from comptoir.store.refusals import of_write
 from comptoir.store.schema import STATE
@@ -556,8 +557,7 @@ class Store(Reads, ABC):
         began = monotonic()
         result = await self._writer.submit(company_id, work, alone=True)
         await self._writer.give_way(monotonic() - began)
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
+        if is_cancelled():
             raise asyncio.CancelledError
         return result
 
