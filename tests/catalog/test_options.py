@@ -194,9 +194,10 @@ def test_a_create_sets_its_time(company: Company) -> None:
     assert made["createdAt"] == made["changedAt"] > "2026"
     for verb in (company.patch, company.put):
         changed = verb(PART, {"number": "P1", "name": str(verb)[:20]}, "*").json()
-        assert changed["createdAt"] == made["createdAt"] < changed["changedAt"]
+        # all of it may happen within a millisecond
+        assert changed["createdAt"] == made["createdAt"] <= changed["changedAt"]
     company.load("parts", {"number": "P2"})
-    assert company.get("parts(number='P2')").json()["createdAt"] > made["createdAt"]
+    assert company.get("parts(number='P2')").json()["createdAt"] >= made["createdAt"]
 
 
 def test_writes_without_etags(company: Company, rehearsed: Company) -> None:

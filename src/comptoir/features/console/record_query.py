@@ -298,7 +298,7 @@ def columns(entity_type: EntityType, names: tuple[str, ...], order: str) -> tupl
 @cache
 def reads_whole(entity_type: EntityType) -> bool:
     """Whether tables read whole records, whose JSON is stored: without secrets and long texts."""
-    return all(each.is_queried and not each.is_unlimited for each in entity_type.properties)
+    return all(not each.is_unlimited for each in entity_type.properties)
 
 
 def with_key(entity_type: EntityType, names: tuple[str, ...]) -> tuple[str, ...]:
