@@ -2,7 +2,7 @@
 
 import asyncio
 from codecs import BOM_UTF8
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from itertools import chain
@@ -134,7 +134,7 @@ async def _changed(
 
 async def _entries(
     context: Context, plan: PagePlan, changes: Sequence[Change]
-) -> AsyncIterator[Row | Removed]:
+) -> AsyncGenerator[Row | Removed, None]:
     """The current state of each record whose last change is among the changes."""
     key_type = context.entity_set.type.key_property.type
     last = {key_type.from_text(each.record): each for each in changes}
@@ -219,8 +219,7 @@ async def _bounds(context: Context) -> Bounds:
 
 async def _page(context: Context, bounds: Bounds) -> Run:
     """A page of the set's records within bounds, or of the result of `$apply` on them."""
-    runtime, options = context.runtime, context.options
-    settings = runtime.settings
+    options, settings = context.options, context.runtime.settings
     allow_options(options, COLLECTION_OPTIONS, "a collection")
     preferred = preferences(context.request.headers)
     page_size = min(preferred.max_page_size or settings.page_size, settings.max_page_size)
@@ -231,16 +230,75 @@ async def _page(context: Context, bounds: Bounds) -> Run:
     # most lists have none of these
     is_whole = not (options.select or options.expand or options.compute or options.apply)
     computed = () if is_whole else computed_properties(context)
-    binding = context.binding(computed)
-    page = bind_page(binding, options, bounds, page_size, by_record=runtime.links_by_record)
-    if page.by_record and options.skiptoken is not None:
-        lookup = page.lookup()
-        page = page.after(lookup, await context.rows(lookup))
+    page = await _bound(context, bounds, page_size, computed)
     rows: RowWriter = context.records
     expander = None
     if not is_whole:
         rows, expander = view_of_page(context, page.plan.pipeline)
     return partial(_read_page, context, page, rows, expander, preferred, page_size)
+
+
+async def _bound(context: Context, bounds: Bounds, page_size: int, computed: Computed = ()) -> Page:
+    """The page that the options ask for."""
+    options, by_record = context.options, context.runtime.links_by_record
+    page = bind_page(context.binding(computed), options, bounds, page_size, by_record=by_record)
+    if page.by_record and options.skiptoken is not None:
+        lookup = page.lookup()
+        page = page.after(lookup, await context.rows(lookup))
+    return page
+
+
+class Table(msgspec.Struct):
+    """A page of records as rows of stored values, for another part of this process.
+
+    A row has the record's version, then the properties of the table. `count` is the number of
+    records on all pages, if the request asks for it.
+    """
+
+    count: int | None
+    first: Sequence[Row]
+    blocks: Slices
+    writer: PageWriter
+
+    @property
+    def next_link(self) -> str:
+        """The link to the next page after `rows` has ended; blank on the last page."""
+        return self.writer.next_link or ""
+
+    async def rows(self) -> AsyncGenerator[Sequence[Row], None]:
+        """The rows of the page; it ends early, with a link to the rest, where a read fails."""
+        async with aclosing(self.blocks):
+            yield self._next(self.first)
+            try:
+                async for rows in self.blocks:
+                    yield self._next(rows)
+            except Refusal:
+                self.writer.end_page()
+
+    def _next(self, rows: Sequence[Row]) -> Sequence[Row]:
+        visible = self.writer.visible(rows)
+        self.writer.advance(rows)
+        return visible
+
+
+async def read_table(context: Context, names: tuple[str, ...], page_size: int) -> Table:
+    """A page of the set's records with these properties; the options are those of a list."""
+    request = context.request
+    page = (await _bound(context, await _bounds(context), page_size)).read_as(names=names)
+    page = await _counted_page(context, page)
+    blocks = context.page(page.plan)
+    first: Sequence[Row] = await anext(blocks, [])
+    writer = PageWriter(
+        context.records, context.company, page, request.root, request.path, request.query
+    )
+    return Table(page.found if page.count else None, first, blocks, writer)
+
+
+async def _counted_page(context: Context, page: Page) -> Page:
+    """The page with the number of records on all pages, if that is asked for."""
+    if page.count is None or page.found is not None:
+        return page
+    return msgspec.structs.replace(page, found=await context.reads.count(page.count))
 
 
 async def _read_page(
@@ -260,8 +318,7 @@ async def _read_page(
         delta = await _begun_delta(context, page)
     if delta is None and expander is None and isinstance(rows, RecordWriter):
         page, rows = _narrowed(page, rows)
-    if page.count is not None and page.found is None:
-        page = msgspec.structs.replace(page, found=await context.reads.count(page.count))
+    page = await _counted_page(context, page)
     blocks = context.page(page.plan)
     if expander is not None:
         blocks = regrouped(blocks, expander.block)

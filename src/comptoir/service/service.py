@@ -34,7 +34,7 @@ from comptoir.service.context import (
     without_store,
 )
 from comptoir.service.descriptions import capabilities, metadata, service_document
-from comptoir.service.reads import READS, read_narrowed
+from comptoir.service.reads import READS, Table, read_narrowed, read_table
 from comptoir.service.writes import AtomicGroup, plan_write, write_record
 from comptoir.store.store import Renewed, Store
 
@@ -107,6 +107,11 @@ class Service:
             return await self._answer(request)
         except Renewed:
             return await self._answer(request)
+
+    async def table(self, request: Request, names: tuple[str, ...], page_size: int) -> Table:
+        """A page of a collection as rows with these properties; raises `Refusal` as `handle`."""
+        context, _ = await self._bind(self._parse(request.path, request.query), request)
+        return await read_table(context, names, page_size)
 
     async def _answer(self, request: Request) -> Response:
         """Parse a request, bind it, run it on the store, and make the response."""

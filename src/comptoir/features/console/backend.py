@@ -25,7 +25,7 @@ from comptoir.plan.read import (
 )
 from comptoir.request.headers import Headers, access, check_isolation, check_versions
 from comptoir.response.response import Response, Root
-from comptoir.service import Request
+from comptoir.service import Request, Table
 
 F = TypeVar("F")
 
@@ -67,7 +67,7 @@ class Backend:
         own = self.settings.of(ConsoleSettings)
         self.terms = SessionPolicy(int(own.console_idle_seconds), int(own.console_session_seconds))
         self.code_flow = CodeFlow(kernel.registry, kernel.post_form, kernel.issuers)
-        self._handle = kernel.service.handle
+        self._service = kernel.service
         companies = kernel.model.companies
         by_name = Order((OrderKey("name", text=True), *default_order(companies).keys))
         pipeline, self._values = list_pipeline(companies, order=by_name)
@@ -112,6 +112,13 @@ class Backend:
         place = RequestTarget(self._root, path, query, headers or {})
         return await self.answer_at(principal, method, place, body)
 
+    async def table(
+        self, principal: Principal, path: str, query: str, names: tuple[str, ...], page_size: int
+    ) -> Table:
+        """A page of a collection as rows, however long that takes; raises `Refusal`."""
+        request = _request(principal, "GET", RequestTarget(self._root, path, query, {}), b"")
+        return await self._service.table(request, names, page_size)
+
     async def with_company_id(
         self, principal: Principal, path: str, query: str, headers: Headers
     ) -> RequestTarget:
@@ -130,23 +137,26 @@ class Backend:
         check_versions(place.headers)
         if not self._isolates:
             check_isolation(place.headers)
-
-        async def read_body() -> bytes:
-            check_body_coding(place.headers)
-            return body
-
-        request = Request(
-            method=method,
-            root=place.root,
-            path=place.path,
-            query=place.query,
-            headers=place.headers,
-            principal=principal,
-            read_body=read_body,
-            access=access(place.headers),
-        )
+        request = _request(principal, method, place, body)
         async with asyncio.timeout(self.settings.request_seconds):
-            return await self._handle(request)
+            return await self._service.handle(request)
+
+
+def _request(principal: Principal, method: str, place: RequestTarget, body: bytes) -> Request:
+    async def read_body() -> bytes:
+        check_body_coding(place.headers)
+        return body
+
+    return Request(
+        method=method,
+        root=place.root,
+        path=place.path,
+        query=place.query,
+        headers=place.headers,
+        principal=principal,
+        read_body=read_body,
+        access=access(place.headers),
+    )
 
 
 async def company_choices(

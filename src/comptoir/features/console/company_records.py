@@ -1,7 +1,8 @@
 """The records of a company, through the service that clients use, and the URLs of their pages."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import cast
 from urllib.parse import quote, urlencode
@@ -13,14 +14,15 @@ from comptoir.edm.model import EntitySet
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import RECORD_NOT_FOUND
 from comptoir.features.console import errors
-from comptoir.features.console.record_query import RecordQuery, query_of, reads_whole, with_key
+from comptoir.features.console.record_query import RecordQuery, query_of, with_key
 from comptoir.features.console.record_table import row_id
-from comptoir.features.console.values import TablePage, Values, decoded, decoded_table, encoded
+from comptoir.features.console.values import TablePage, Values, decoded, encoded, text_columns
 from comptoir.features.console.visit import Visit, extended, fields_text, form_data
 from comptoir.jsonvalue import Json
 from comptoir.request.headers import Headers, entity_tag
 from comptoir.response.records import decoded_opaque, key_in_path
-from comptoir.response.response import Pieces, Response, whole_body
+from comptoir.response.response import Response, whole_body
+from comptoir.service import Table
 
 PAGE_SIZE = 50
 """The records of a page."""
@@ -81,6 +83,7 @@ class CompanyRecords:
 
     def __init__(self, visit: Visit) -> None:
         self._visit = visit
+        self._settings = visit.backend.settings
 
     def path(self, entity_set: EntitySet, key: str | None = None) -> str:
         """The path of a set after the service root, or of its record with this key."""
@@ -99,11 +102,12 @@ class CompanyRecords:
         """A page of a collection as JSON, as clients receive it."""
         return await self._sent("GET", self.path(entity_set), query, headers=_PAGE)
 
-    async def long_page(self, entity_set: EntitySet, query: str) -> bytes | Pieces:
-        """The longest page of a collection, as JSON without metadata, and maybe in pieces."""
-        size = self._visit.backend.settings.max_page_size
-        headers = {b"prefer": b"odata.maxpagesize=%d" % size, b"accept": _NO_METADATA}
-        return (await self._answer("GET", self.path(entity_set), query, headers)).body
+    async def rows(self, entity_set: EntitySet, query: str, names: tuple[str, ...]) -> Table:
+        """The longest page of a collection as rows with these properties."""
+        size = self._settings.max_page_size
+        with _answered():
+            async with asyncio.timeout(self._settings.request_seconds):
+                return await self._rows(entity_set, query, names, size)
 
     async def page(self, entity_set: EntitySet, query: str) -> CollectionPage:
         """A page of a collection."""
@@ -116,19 +120,34 @@ class CompanyRecords:
 
         A set's own number comes with the page, since it is known without reading the records.
         """
-        entity_type, path = entity_set.type, self.path(entity_set)
-        options = query.options(entity_type, () if reads_whole(entity_type) else names)
-        read = with_key(entity_type, names)
+        options, names = query.options(entity_set.type), with_key(entity_set.type, names)
         if not query.is_limited:
             with suppress(TimeoutError):
-                async with asyncio.timeout(COUNT_SECONDS):
-                    body = await self._sent("GET", path, f"{options}&$count=true", headers=_BARE)
-                    page = decoded_table(body, read)
-                    return page, f"{page.count:,}"
-        page = decoded_table(await self._sent("GET", path, options, headers=_BARE), read)
+                counted = f"{options}&$count=true"
+                page = await self._table(entity_set, counted, names, COUNT_SECONDS)
+                return page, f"{page.count:,}"
+        with _answered():
+            seconds = self._settings.request_seconds
+            page = await self._table(entity_set, options, names, seconds)
         is_last = not page.next_link
         number = f"{query.skip + page.size:,}" if is_last else ""
         return page, number or await self.count(entity_set, query)
+
+    async def _table(
+        self, entity_set: EntitySet, options: str, names: tuple[str, ...], seconds: float
+    ) -> TablePage:
+        """A page in these seconds; raises `TimeoutError` after them."""
+        async with asyncio.timeout(seconds):
+            table = await self._rows(entity_set, options, names, PAGE_SIZE)
+            rows = [row async for some in table.rows() for row in some]
+        columns = text_columns(entity_set.type, names, rows)
+        return TablePage(columns, len(rows), table.next_link, table.count)
+
+    async def _rows(
+        self, entity_set: EntitySet, query: str, names: tuple[str, ...], page_size: int
+    ) -> Table:
+        visit, path = self._visit, self.path(entity_set)
+        return await visit.backend.table(visit.principal, path, query, names, page_size)
 
     async def count(self, entity_set: EntitySet, query: RecordQuery) -> str:
         """The number of all records of a query, in words; blank if that takes long."""
@@ -229,15 +248,22 @@ class CompanyRecords:
     async def _answer(
         self, method: str, path: str, query: str, headers: Headers, body: bytes = b""
     ) -> Response:
-        try:
-            visit = self._visit
+        visit = self._visit
+        with _answered():
             return await visit.backend.answer(visit.principal, method, path, query, headers, body)
-        except TimeoutError:
-            raise errors.UNANSWERED() from None
-        except Refusal as refusal:
-            if refusal.error is RECORD_NOT_FOUND:
-                raise errors.NO_RECORD() from None
-            raise
+
+
+@contextmanager
+def _answered() -> Iterator[None]:
+    """Raise the refusals of the console in place of some of the service's."""
+    try:
+        yield
+    except TimeoutError:
+        raise errors.UNANSWERED() from None
+    except Refusal as refusal:
+        if refusal.error is RECORD_NOT_FOUND:
+            raise errors.NO_RECORD() from None
+        raise
 
 
 def _line(item: Values) -> ChangeLine:

@@ -12,7 +12,7 @@ from comptoir.edm.times import Date, DateTimeOffset
 from comptoir.edm.types import Guid
 from comptoir.errors.refusal import Refusal
 from comptoir.features.console.captions import caption
-from comptoir.features.console.values import TablePage, shown
+from comptoir.features.console.values import TablePage
 from comptoir.features.console.visit import FormData, fields_text
 
 SHOWN_COLUMNS = 6
@@ -56,7 +56,7 @@ class RecordQuery(msgspec.Struct, frozen=True):
     skiptoken: str = ""
     skip: int = 0
 
-    def options(self, entity_type: EntityType, names: tuple[str, ...]) -> str:
+    def options(self, entity_type: EntityType, names: tuple[str, ...] = ()) -> str:
         """The query string for the service, which selects these properties; all without any."""
         texts = {
             **self._matching,
@@ -172,7 +172,7 @@ def examples(entity_type: EntityType, names: Sequence[str], page: TablePage) -> 
         has_both = edm_type.quoted and "contains" in found and "eq" in found
         if has_both or isinstance(edm_type, Guid):
             continue
-        values = [shown(declared, each) for each in page.columns[name][:SEEN_FOR_EXAMPLES]]
+        values = page.columns[name][:SEEN_FOR_EXAMPLES]
         value = next((each for each in values if condition_of(declared, each)), "")
         if not value:
             continue
@@ -293,12 +293,6 @@ def columns(entity_type: EntityType, names: tuple[str, ...], order: str) -> tupl
         sorting = fields_text([("orderby", sorting)])
         found.append(TableColumn(name, caption(declared), title, is_number, sorted_by, sorting))
     return tuple(found)
-
-
-@cache
-def reads_whole(entity_type: EntityType) -> bool:
-    """Whether tables read whole records, whose JSON is stored: without secrets and long texts."""
-    return all(not each.is_unlimited for each in entity_type.properties)
 
 
 def with_key(entity_type: EntityType, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import chain
-from typing import cast
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -12,9 +11,8 @@ from comptoir.edm.model import EntityType, Property
 from comptoir.edm.types import EnumText
 from comptoir.features.console.record_form import LONGEST_SHORT, short
 from comptoir.features.console.record_query import NARROWS, TableColumn, condition_of
-from comptoir.features.console.values import BLANK, TablePage, presented, shown
+from comptoir.features.console.values import BLANK, TablePage, presented
 from comptoir.features.console.visit import PLAIN
-from comptoir.jsonvalue import Json
 
 _NUMBER = ' class="number"'
 
@@ -31,7 +29,7 @@ def table_rows(
     if not page.size:
         return Markup()
     first, *others = columns
-    keys = list(map(str, page.columns[entity_type.key]))
+    keys = page.columns[entity_type.key]
     begin = f'"><th scope="row" role="rowheader"{_NUMBER if first.is_number else ""}><a href="'
     begin += escape(record_page)
     quoted = keys if PLAIN.fullmatch("".join(keys)) else map(_quoted, keys)
@@ -52,24 +50,18 @@ def row_id(key: str) -> str:
     return f"row-{_quoted(key)}"
 
 
-def _names(declared: Property, values: Sequence[Json], keys: Sequence[str]) -> Sequence[str]:
+def _names(declared: Property, texts: Sequence[str], keys: Sequence[str]) -> Sequence[str]:
     """What the first cells show: the value of each record, or its key if that is blank."""
-    if _are_texts(declared):
-        texts = cast("Sequence[str]", values)
-        if all(texts) and _are_plain(declared, texts):
-            return texts
-    return [
-        short(shown(declared, value).strip() or key)
-        for value, key in zip(values, keys, strict=True)
-    ]
+    if all(texts) and _are_plain(declared, texts):
+        return texts
+    return [short(text.strip() or key) for text, key in zip(texts, keys, strict=True)]
 
 
-def _cells(declared: Property, column: TableColumn, values: Sequence[Json]) -> list[str]:
+def _cells(declared: Property, column: TableColumn, exact: Sequence[str]) -> list[str]:
     label, number = escape(column.caption), _NUMBER if column.is_number else ""
     begin = f'<td role="cell" data-label="{label}"{number}>'
     button = f'{begin}<button name="{NARROWS}{declared.name}" value="'
     if _are_texts(declared):
-        exact = cast("Sequence[str]", values)
         blank = f"{begin}{BLANK}</td>"
         if _are_plain(declared, exact):
             return [
@@ -78,9 +70,7 @@ def _cells(declared: Property, column: TableColumn, values: Sequence[Json]) -> l
             ]
         texts = [each or BLANK for each in _escaped(map(short, exact))]
     else:
-        found = [presented(declared, each) for each in values]
-        exact = [each.exact for each in found]
-        texts = [each.__html__() for each in found]
+        texts = [presented(declared, each).__html__() for each in exact]
     is_sought = [bool(condition_of(declared, each)) for each in exact]
     return [
         f'{button}{value}">{text}</button></td>' if is_button else f"{begin}{text}</td>"

@@ -3,23 +3,21 @@
 import re
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
-from typing import cast
 from urllib.parse import urlsplit
 
-import msgspec
 from starlette.responses import StreamingResponse
 from starlette.types import Send
 from typing_extensions import override
 
 from comptoir.edm.model import EntitySet, Property
-from comptoir.edm.types import Boolean, EnumText, Text, TextualType
+from comptoir.edm.types import EnumText, Text
 from comptoir.errors.refusal import Refusal
 from comptoir.features.console.captions import caption
 from comptoir.features.console.company_records import CompanyRecords
 from comptoir.features.console.record_query import RecordQuery, shown_names
-from comptoir.features.console.values import empty
+from comptoir.features.console.values import text_columns
 from comptoir.http.exchange import ConnectionCutError
-from comptoir.response.response import Pieces
+from comptoir.service import Table
 
 _FORMULA = re.compile("[\\s\ufeff]*[=+@\uff1d\uff0b\uff20\u2212\uff0d-]|[\t\r\n]")
 """The beginnings of texts that a spreadsheet may calculate; some are of full width."""
@@ -31,19 +29,6 @@ _SPECIAL = ('"', ",", "\r", "\n")
 """What cells contain only between quotes."""
 
 _BYTE_ORDER_MARK = "\ufeff"
-
-
-_Rows = list[dict[str, object]]
-
-
-class _Page(msgspec.Struct):
-    value: _Rows = []
-    next_link: str = msgspec.field(default="", name="@odata.nextLink")
-
-
-# numbers keep their digits
-_decode = msgspec.json.Decoder(_Page, float_hook=str).decode
-_decode_rows = msgspec.json.Decoder(_Rows, float_hook=str).decode
 
 
 class Spreadsheet(StreamingResponse):
@@ -69,49 +54,27 @@ async def spreadsheet(
     records must not look like all of them.
     """
     names = shown_names(entity_set.type, query)
-    body = await records.long_page(entity_set, query.options(entity_set.type, names))
-    columns = [entity_set.type.by_name[each] for each in names]
-    return Spreadsheet(entity_set.name, _lines(records, entity_set, columns, body))
+    table = await records.rows(entity_set, query.options(entity_set.type), names)
+    return Spreadsheet(entity_set.name, _lines(records, entity_set, names, table))
 
 
 async def _lines(
-    records: CompanyRecords,
-    entity_set: EntitySet,
-    columns: Sequence[Property],
-    body: bytes | Pieces,
+    records: CompanyRecords, entity_set: EntitySet, names: tuple[str, ...], table: Table
 ) -> AsyncGenerator[str, None]:
-    yield _BYTE_ORDER_MARK + _written([_texts([caption(each)]) for each in columns])
+    entity_type = entity_set.type
+    columns = [entity_type.by_name[each] for each in names]
+    yield _BYTE_ORDER_MARK + _written([_defused([caption(each)]) for each in columns])
     while True:
-        page = _Page()
-        async with aclosing(_slices(body)) as slices:
-            async for page in slices:
-                if page.value:
-                    yield _written(
-                        [_column(one, [row[one.name] for row in page.value]) for one in columns]
-                    )
-        if not page.next_link:
+        async with aclosing(table.rows()) as slices:
+            async for rows in slices:
+                texts = text_columns(entity_type, names, rows)
+                yield _written([_cells(each, texts[each.name]) for each in columns])
+        if not table.next_link:
             return
         try:
-            body = await records.long_page(entity_set, urlsplit(page.next_link).query)
+            table = await records.rows(entity_set, urlsplit(table.next_link).query, names)
         except Refusal as error:
             raise ConnectionCutError from error
-
-
-async def _slices(body: bytes | Pieces) -> AsyncGenerator[_Page, None]:
-    """The slices of a page; the last one has the link to the next page.
-
-    The service writes a long page in pieces: its head, whole records with commas, its tail.
-    """
-    if isinstance(body, bytes):
-        yield _decode(body)
-        return
-    async with aclosing(body) as pieces:
-        await anext(pieces)
-        async for piece in pieces:
-            if piece.startswith(b"]"):
-                yield _decode(b'{"value":[' + piece)
-            else:
-                yield _Page(_decode_rows(b"[%b]" % piece.removeprefix(b",")))
 
 
 def _written(columns: Iterable[Sequence[str]]) -> str:
@@ -133,19 +96,13 @@ def _needs_quotes(text: str) -> bool:
     return any(each in text for each in _SPECIAL)
 
 
-def _column(declared: Property, values: Sequence[object]) -> Sequence[str]:
-    if isinstance(declared.type, Text):
-        texts = cast("Sequence[str]", values)
-        if isinstance(declared.type, EnumText):
-            texts = [declared.type.caption_of.get(each, each) for each in texts]
-        return _texts(texts)
-    if isinstance(declared.type, Boolean):
-        return ["true" if each else "false" for each in values]
-    blank = empty(declared) if isinstance(declared.type, TextualType) else None
-    return ["" if each == blank else str(each) for each in values]
+def _cells(declared: Property, texts: Sequence[str]) -> Sequence[str]:
+    if isinstance(declared.type, EnumText):
+        texts = [declared.type.caption_of.get(each, each) for each in texts]
+    return _defused(texts) if isinstance(declared.type, Text) else texts
 
 
-def _texts(texts: Sequence[str]) -> Sequence[str]:
+def _defused(texts: Sequence[str]) -> Sequence[str]:
     """The cells of texts, most of which need no apostrophe."""
     # no text has a NUL
     if _ANY_FORMULA.search("\0".join(["", *texts])):

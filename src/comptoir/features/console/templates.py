@@ -35,7 +35,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals |= {"version": __version__, "mask": MASK, "largest_form": LARGEST_FORM}
+    environment.globals = {"version": __version__, "mask": MASK, "largest_form": LARGEST_FORM}
     environment.filters["time"] = _time
     return environment
 

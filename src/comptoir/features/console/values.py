@@ -2,26 +2,22 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import cache, lru_cache
+from functools import cache
 from html import escape
-from types import GenericAlias
 from typing import Literal, cast
 
 import msgspec
 
-from comptoir.edm.model import Property
+from comptoir.edm.model import EntityType, Property
 from comptoir.edm.numbers import DecimalNumber, Int32
-from comptoir.edm.record_json import struct_of
 from comptoir.edm.times import Date, DateTimeOffset
-from comptoir.edm.types import EdmError, EnumText, Stored, Text, TextualType
+from comptoir.edm.types import Boolean, EdmError, EnumText, Stored, Text, TextualType
 from comptoir.features.console.templates import minute_text
 from comptoir.jsonvalue import Json
+from comptoir.plan.read import Row
 
 Values = Mapping[str, Json]
 """Values of properties in wire form, by the names of the properties."""
-
-TABLES = 200
-"""The decoders that are kept, one for each list of columns."""
 
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
@@ -35,38 +31,6 @@ def decoded(text: str | bytes) -> dict[str, Json]:
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     return cast("dict[str, Json]", value)
-
-
-class TablePage(msgspec.Struct, frozen=True):
-    """The values of a page of records by property, and the service's link to the next page.
-
-    The link is blank on the last page. `count` is the number of records on all pages, if it was
-    asked for.
-    """
-
-    columns: Mapping[str, Sequence[Json]]
-    size: int
-    next_link: str = ""
-    count: int | None = None
-
-
-def decoded_table(body: bytes, names: tuple[str, ...]) -> TablePage:
-    """A page of records from its JSON without metadata; properties without a name are skipped."""
-    page = _table_decoder(names).decode(body)
-    rows, next_link, count = msgspec.structs.astuple(page)
-    columns = zip(*map(msgspec.structs.astuple, rows), strict=True) if rows else [()] * len(names)
-    return TablePage(dict(zip(names, columns, strict=True)), len(rows), next_link, count)
-
-
-@lru_cache(TABLES)
-def _table_decoder(names: tuple[str, ...]) -> msgspec.json.Decoder[msgspec.Struct]:
-    rows = GenericAlias(list, struct_of("row", names))
-    page = msgspec.defstruct(
-        "page",
-        [("value", rows), ("link", str, ""), ("count", int | None, None)],
-        rename={"link": "@odata.nextLink", "count": "@odata.count"},
-    )
-    return msgspec.json.Decoder(page, float_hook=Decimal)
 
 
 def encoded(values: Values) -> bytes:
@@ -108,6 +72,39 @@ def shown(declared: Property, value: Json) -> str:
     return "" if value == _blank(declared) else str(value)
 
 
+class TablePage(msgspec.Struct, frozen=True):
+    """The texts of a page of records by property, and the service's link to the next page.
+
+    The link is blank on the last page. `count` is the number of records on all pages, if it was
+    asked for.
+    """
+
+    columns: Mapping[str, Sequence[str]]
+    size: int
+    next_link: str = ""
+    count: int | None = None
+
+
+def text_columns(
+    entity_type: EntityType, names: Sequence[str], rows: Sequence[Row]
+) -> Mapping[str, Sequence[str]]:
+    """The texts of each property, as `shown`, in rows that have a version and these properties."""
+    columns = list(zip(*rows, strict=True))[1:] or [()] * len(names)
+    return {
+        name: _texts(entity_type.by_name[name], values)
+        for name, values in zip(names, columns, strict=False)
+    }
+
+
+def _texts(declared: Property, values: Sequence[Stored]) -> Sequence[str]:
+    if declared.type.to_wire is not None:
+        text_of = {each: shown(declared, of_stored(declared, each)) for each in set(values)}
+        return [text_of[each] for each in values]
+    if isinstance(declared.type, Text):
+        return cast("Sequence[str]", values)
+    return [shown(declared, each) for each in values]
+
+
 BLANK = '<span class="muted">&ndash;</span>'
 """What pages show in place of a value that is blank."""
 
@@ -145,11 +142,14 @@ def _form(declared: Property) -> Form:
 
 
 def presented(declared: Property, value: Json) -> Presented:
-    """A value for people; times are in UTC, and scripts show them in the reader's time zone."""
+    """A value, or its text as `shown`, for people.
+
+    Times are in UTC, and scripts show them in the reader's time zone.
+    """
     exact, form = shown(declared, value), _form(declared)
     text = exact
-    if value is True or value is False:
-        text = "Yes" if value else "No"
+    if isinstance(declared.type, Boolean) and exact:
+        text = "Yes" if exact == "true" else "No"
     elif exact and form == "time":
         text = minute_text(exact)
     elif isinstance(declared.type, EnumText):

@@ -34,7 +34,7 @@ from comptoir.features.console.record_table import table_rows
 from comptoir.features.console.screens import editing, reading
 from comptoir.features.console.spreadsheet import spreadsheet
 from comptoir.features.console.templates import shared_part
-from comptoir.features.console.values import TablePage, shown
+from comptoir.features.console.values import TablePage
 from comptoir.features.console.visit import Visit, extended, fields_text
 
 
@@ -77,8 +77,7 @@ async def browse(visit: Visit) -> Answer:
     filled = [
         name
         for number, name in enumerate(names)
-        if not number
-        or any(shown(entity_type.by_name[name], each).strip() for each in page.columns[name])
+        if not number or any(map(str.strip, page.columns[name]))
     ]
     shown_columns = columns(entity_type, tuple(filled), query.orderby)
     unsorted, whole = page_of(query.first(orderby="")), page_of(query.first(filter=""))
