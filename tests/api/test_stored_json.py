@@ -30,9 +30,13 @@ ODD_TEXTS = (
     "o'clock",
     "",
     "</script>\u2028",
+    "ends,",
+    'a","rank":1,',
 )
 BARE = {"Accept": "application/json;odata.metadata=none"}
 FULL = {"Accept": "application/json;odata.metadata=full"}
+
+NAMES = list(SPECIMEN.by_name)
 
 Places = Sequence[int]
 
@@ -52,7 +56,7 @@ def specimen(place: int) -> Record:
         "code": f"C{place * 7919 % 10_007:05}",
         "series": f"S{place % 5}",
         "rank": place + 1,
-        "text": f"{ODD_TEXTS[place % len(ODD_TEXTS)]}{place % 3}",
+        "text": f"{place % 3}{ODD_TEXTS[place % len(ODD_TEXTS)]}",
         "mirrored": "",
         "amount": f"{place % 7 - 3}.{place % 4}",
         "rate": f"{place % 10}.00001",
@@ -150,6 +154,7 @@ def series(specimen_service: Service) -> Company:
         f"{SPECIMENS}?$top=600",
         f"{SPECIMENS}?$orderby=rate desc&$count=true",
         f"{SPECIMENS}?$filter=active&$orderby=day&$skip=5",
+        f"{SPECIMENS}?$select=id,code,rank,text,content",
     ],
 )
 @together("form", [{}, BARE])
@@ -163,6 +168,25 @@ def test_a_response_without_addresses_reads_only_the_json(
     assert answer.status_code == 200, answer.text
     assert [each for each in statements if "record_json" in each]
     assert not [each for each in statements if "reference" in each]
+
+
+@together("form", [{}, BARE])
+@together("names", [NAMES[:5], NAMES[::-2], NAMES[-5:], NAMES[1:], NAMES[4:6], NAMES[:1], NAMES])
+@together("long", [[], ["content"]])
+def test_selected_properties_are_those_of_the_whole_record(
+    long: Sequence[str], names: Sequence[str], form: Mapping[str, str], series: Company
+) -> None:
+    query = encoded({"$orderby": "amount,text", "$top": 60})
+    select = f"$select={','.join([*names, *long])}"
+
+    selected = page(series.get(SPECIMENS, f"{query}&{select}", form)).value
+
+    kept = {"@odata.etag", *names, *long}
+    whole = page(series.get(SPECIMENS, query, form)).value
+    assert selected == [{name: each[name] for name in each if name in kept} for each in whole]
+    assert [list(each) for each in selected] == [
+        [name for name in each if name in kept] for each in whole
+    ]
 
 
 @together("size", [1, 25, 255, 256, 257, 511, 512, 513, 1_000, 1_001])

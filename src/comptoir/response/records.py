@@ -12,6 +12,7 @@ from comptoir.edm.record_json import (
     encoded_tag,
     entity_tag,
     opaque_tag,
+    selection,
     struct_of,
     version_of,
     without_version,
@@ -35,6 +36,9 @@ _CONTROL: Mapping[str, tuple[str, ...]] = {
 
 SELF_EVIDENT = frozenset({"Edm.String", "Edm.Boolean"})
 """The types that need no annotation, because their JSON type implies them."""
+
+FEW_COLUMNS = 4
+"""The most properties that are read from their columns rather than from the stored JSON."""
 
 Extra = Wire | msgspec.UnsetType | None | msgspec.Struct | Sequence[msgspec.Struct] | msgspec.Raw
 """The value of a field for related records: the records, their number, a link, or nothing."""
@@ -141,15 +145,15 @@ class RecordWriter:
         self.tags = decoded_tags if entity_set.encodes_tags else entity_tags
         """The tags in `If-Match` or `If-None-Match`, by the headers and the name; as `tag`."""
 
-        self.fits_json = (
+        has_json = (
             # the stored JSON begins with the number of a tag that is not encoded
             (level == NONE or (level == MINIMAL and not entity_set.encodes_tags))
             and not form.ieee754
-            and shape == WHOLE
             and entity_set.tracks_changes
             # pages continue after the values in the last record's JSON
             and all(each.type.restores for each in entity_set.type.properties)
         )
+        self.fits_json = has_json and shape == WHOLE
         """Whether responses contain the JSON of the records as it is stored."""
 
         control = ("@odata.id",) if shape.address else _CONTROL[level]
@@ -160,6 +164,18 @@ class RecordWriter:
         has_values_alone = not shape.computed_fields and level != FULL and not streams
         self.narrows = has_values_alone and not shape.address and not shape.nested
         """Whether a narrowed writer can write the records."""
+
+        selected = shape.names or ()
+        self.selects_json = (
+            has_json
+            and self.narrows
+            and len(selected) > FEW_COLUMNS
+            # a record with a long text may have no stored JSON
+            and all(
+                not each.is_unlimited or each.name in selected for each in entity_type.properties
+            )
+        )
+        """Whether responses contain properties from the stored JSON, which costs less then."""
 
         self._whole = has_values_alone and (shape.names is None or narrowed)
         shown = [each for each in streams if shape.names is None or each in shape.names]
@@ -290,10 +306,12 @@ class RecordWriter:
 class JsonWriter:
     """Writes records from their stored JSON, in the format and the shape of `records`.
 
-    `RecordWriter.fits_json` checks these.
+    `RecordWriter.fits_json` or `selects_json` checks these.
     """
 
     def __init__(self, records: RecordWriter) -> None:
+        names = records.shape.names
+        self._select = selection(records.entity_set.type, names) if names else None
         self.level = records.level
         self.context = records.context
         self.form = records.form
@@ -307,6 +325,8 @@ class JsonWriter:
     ) -> bytes:
         """Records of a collection as JSON objects, each after a comma or first `separator`."""
         start, encoded = _before_version(company), json_of(rows)
+        if self._select is not None:
+            encoded = list(map(self._select, encoded))
         if self.level == NONE:
             start, encoded = b"{", list(map(without_version, encoded))
         # joined once, because copies of large bytes take as long as reading them

@@ -393,7 +393,7 @@ class _PageBody(msgspec.Struct):
 def _narrowed(page: Page, records: RecordWriter) -> tuple[Page, RowWriter]:
     """The page with stored JSON or the selected properties alone, if it can be, and its writer."""
     pipeline = page.plan.pipeline
-    if records.fits_json and pipeline.fits_json:
+    if (records.fits_json or records.selects_json) and pipeline.fits_json:
         return page.read_as(json=True), JsonWriter(records)
     names = records.shape.names
     if not names or not records.narrows or pipeline.columns or pipeline.is_applied:
