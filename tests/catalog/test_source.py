@@ -1,5 +1,7 @@
 """Every fault of a catalog is reported with its place and a remedy, and all of them at once."""
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from comptoir.catalog import MODEL
@@ -71,179 +73,113 @@ def faults(text: str) -> list[str]:
     return list(raised.value.details)
 
 
-@together(
-    ("old", "new", "fault"),
-    [
+A_SET = 'type = "c"\nproperties = { id = "Guid" }\n[enums]'
+FAULTS: Mapping[str, Sequence[tuple[str, str]]] = {
+    'size = "Int32"': [
+        ('size = "Int23"', "12:1: Int23 is not a known type. Did you mean Int32?"),
+        ('size = "String(0)"', "12:1: String(0) is not a known type."),
+        ('"a b" = "Int32"', "12:1: a b is not a name. Use A to Z,"),
+        ('Code = "Int32"', "12:1: Code has the name of code. Choose another"),
+        ('Company_ID = "Int32"', "12:1: Company_ID has the name of company_id."),
+        (f'{"x" * 64} = "Int32"', "x is not a name. Use A to Z, a to z, digits and _, at most 63"),
+        ('"größe" = "Int32"', "12:1: größe is not a name. Use A to Z, a to z,"),
+        ('size = { type = "Int32", modified_at = true }', "12:1: modified_at needs"),
+        ('y = { type = "DateTimeOffset", modified_at = true }', "here or from y."),
+        ('size = { type = "Guid", digits = true }', "digits needs the type Int32."),
+    ],
+    "required = true": [
+        ("requird = true", "11:31: requird is not a known option. Did you mean"),
+        ('required = "yes"', "11:31: required is not valid: Expected `bool`"),
+        ('derived = "trim(name)"', "11:1: code has a place in a key besides derived."),
+    ],
+    'name = "String"\nat': [("name = 3\nat", "13:1: name is not a table. Write its options as {")],
+    'type = "owner"\n': [("", "26:2: sets.owners has no type. Add it.")],
+    "[enums]": [
+        (f"[sets.Companies]\n{A_SET}", "33:2: Companies has the name of companies."),
+        (f"[sets.Clients]\n{A_SET}", "33:2: Clients has the name of clients. Choose another"),
+        (f"{VIEW}[enums]", "view is not valid: Object missing required field `base`."),
+    ],
+    "[sets.owners]": [(f"[sets.{'o' * 57}]", "Use A to Z, a to z, digits and _, at most 56")],
+    '[["code"]]': [
+        ('[["kode"]]', "7:1: kode is not a known property of things. Did you mean"),
+        ('[["name"]]', "13:1: name identifies records and has the type String."),
         (
-            'size = "Int32"',
-            'size = "Int23"',
-            "12:1: Int23 is not a known type. Did you mean Int32?",
-        ),
-        ('size = "Int32"', 'size = "String(0)"', "12:1: String(0) is not a known type."),
-        ("required = true", "requird = true", "11:31: requird is not a known option. Did you mean"),
-        ("required = true", 'required = "yes"', "11:31: required is not valid: Expected `bool`"),
-        (
-            'name = "String"\nat',
-            "name = 3\nat",
-            "13:1: name is not a table. Write its options as {",
-        ),
-        ('type = "owner"\n', "", "26:2: sets.owners has no type. Add it."),
-        ('size = "Int32"', '"a b" = "Int32"', "12:1: a b is not a name. Use A to Z,"),
-        ('size = "Int32"', 'Code = "Int32"', "12:1: Code has the name of code. Choose another"),
-        (
-            "[enums]",
-            '[sets.Companies]\ntype = "c"\nproperties = { id = "Guid" }\n[enums]',
-            "33:2: Companies has the name of companies.",
-        ),
-        ('size = "Int32"', 'Company_ID = "Int32"', "12:1: Company_ID has the name of company_id."),
-        (
-            'size = "Int32"',
-            f'{"x" * 64} = "Int32"',
-            "x is not a name. Use A to Z, a to z, digits and _, at most 63",
-        ),
-        (
-            "[enums]",
-            '[sets.Clients]\ntype = "c"\nproperties = { id = "Guid" }\n[enums]',
-            "33:2: Clients has the name of clients. Choose another name.",
-        ),
-        ('size = "Int32"', '"größe" = "Int32"', "12:1: größe is not a name. Use A to Z, a to z,"),
-        ("[sets.owners]", f"[sets.{'o' * 57}]", "Use A to Z, a to z, digits and _, at most 56"),
-        ('[["code"]]', '[["kode"]]', "7:1: kode is not a known property of things. Did you mean"),
-        ('[["code"]]', '[["name"]]', "13:1: name identifies records and has the type String."),
-        (
-            '[["code"]]',
             '[{ properties = ["code", "size"], blank_is_free = true }]',
             "7:1: blank_is_free is set for several properties, code, size. Use it for one",
         ),
+        ('[{ properties = ["size"], blank_is_free = true }]', "7:1: blank_is_free needs the type"),
+        ('[["code"]]\nindexes = [["x"]]', "8:1: x is not a known property of things."),
+        ('[["code"]]\nkey = "x"', "8:1: x is not a known property of things."),
         (
-            '[["code"]]',
-            '[{ properties = ["size"], blank_is_free = true }]',
-            "7:1: blank_is_free needs the type String. Change the type, or remove blank_is_free.",
+            '[["id"]]\nkey = "size"\ncolumns = ["cod"]',
+            "9:1: cod is not a known property of things.",
         ),
-        (
-            '[["code"]]',
-            '[["code"]]\nindexes = [["x"]]',
-            "8:1: x is not a known property of things.",
-        ),
-        ('[["code"]]', '[["code"]]\nkey = "x"', "8:1: x is not a known property of things."),
-        (
-            'size = "Int32"',
-            'size = { type = "Int32", modified_at = true }',
-            "12:1: modified_at needs",
-        ),
-        (
-            'size = "Int32"',
-            'then = { type = "DateTimeOffset", modified_at = true }',
-            "14:1: two properties have modified_at. Remove it here or from then.",
-        ),
-        (
-            'size = "Int32"',
-            'size = { type = "Guid", digits = true }',
-            "digits needs the type Int32.",
-        ),
-        (
-            'size = "Int32"',
-            'x = { type = "String", computed_default = "lower(name)" }',
-            "12:1: lower(name) is not an expression. Write a property, or toupper, tolower, trim ",
-        ),
-        (
-            'size = "Int32"',
-            'x = { type = "String", computed_default = "toupper(nam)" }',
-            "12:1: nam is not a known property of things. Did you mean name?",
-        ),
-        (
-            'size = "Int32"',
-            'x = { type = "String", computed_default = "owner/name" }',
-            "12:1: owner leads to another set than things, or lacks `on`.",
-        ),
-        *(
-            ('size = "Int32"', f"x = {{ type = {type_and_options} }}", f"12:1: {fault}")
-            for type_and_options, fault in (
-                ('"Decimal(18,2)"', "Decimal(18,2) is not a known type."),
-                ('"Decimal(5,6)"', "Decimal(5,6) is not a known type."),
-                ('"Decimal(0,0)"', "Decimal(0,0) is not a known type."),
-                ('"Stream", required = true', "x has the type Stream besides required. Remove one"),
-                ('"Stream", default = ""', "x has the type Stream besides default."),
-                ('"String", minimum = 1', "minimum needs the type Int32 or Decimal."),
-                ('"Int32", code = true', "code needs the type String."),
-                ('"Date", created_at = true', "created_at needs the type DateTimeOffset."),
-                ('"Int32", computed = true, required = true', "x has required besides computed."),
-                ('"Int32", immutable = true, computed = true', "x has immutable besides computed."),
-                ('"Int32", numbered = true, default = 1', "x has default besides numbered."),
-                ('"Decimal(5,2)", derived = "name"', "x needs the type String."),
-                ('"String", derived = "toupper(size"', "toupper(size is not an expression."),
-                ('"String", derived = "\'a\'"', "'a' is not an expression."),
-                (f'"String", derived = "{"trim(" * 999}name{")" * 999}"', "trim(trim(trim("),
-                ('"String", derived = "concat(name,nam)"', "nam is not a known property of"),
-                ('"String", derived = "at"', "at needs the type String."),
-                ('"String", derived = "trim(x)"', "x follows from itself, through x. Let one"),
-            )
-        ),
-        *(
-            ('size = "Int32"', f"x = {{ type = {type_and_options} }}", fault)
-            for type_and_options, fault in (
-                ('"Int32", default = "a"', "12:23: default is not valid: a must be a whole number"),
-                ('"Int32", default = 2.5', "12:23: default is not valid: 2.5 must be a whole"),
-                ('"Date", default = "2026-02-30"', "default is not valid: 2026-02-30 "),
-                ('"Boolean", default = 1', "12:25: default is not valid: 1 must be true or false"),
-                ('"Decimal(5,2)", default = inf', "default is not valid: inf must be a number"),
-                ('"Decimal(5,2)", maximum = 0.125', "maximum is not valid: 0.125 has more than 2"),
-                ('"Int32", minimum = 3, maximum = 2, default = 3', "it exceeds maximum."),
-                ('"Int32", maximum = 2, default = 3', "default is not valid: 3 must be between"),
-                ('"Int32", minimum = 1', "default is not valid: 0 must be between 1 and"),
-                ('"String", derived = "y" }\ny = { code = true', "sets.things.properties.y has no"),
-            )
-        ),
-        (
-            '[["code"]]',
-            '[["code", "id"]]\nkey = "size"\ncolumns = ["cod"]',
-            "9:1: cod is not a known property of things. Did you mean code?",
-        ),
-        (
-            "required = true",
-            'derived = "trim(name)"',
-            "11:1: code has a place in a key besides derived.",
-        ),
-        ('code = { type = "String(20)"', 'code = { type = "Stream"', "has the type Stream. Use G"),
-        ('to = "owners"', 'to = "owner"', "17:1: owner is not a known entity set. Did you mean"),
-        (
-            'on = { name = "name" }',
-            'on = { name = "name", size = "size" }',
-            "17:1: owner does not have one pair in `on`.",
-        ),
-        (
-            'on = { name = "name" }',
-            'only = { name = "A" }',
-            "17:1: owner does not have one pair in `on`.",
-        ),
-        ('on = { name = "name" }', "check = true", "17:26: check does not apply to owners. Use it"),
-        ("on = { name =", "on = { size =", "17:1: owner compares size (Int32) with name (String)."),
-        ('on = { name = "name" }', 'on = { name = "nam" }', "17:1: nam is not a known property"),
-        ("owner = {", "code = {", "17:1: code has the name of code. Choose another name."),
-        ("code = { caption", "kode = { caption", "24:1: kode is not a known property of things."),
-        (
-            "length = 10",
-            "length = 30",
-            "24:1: the field code accepts more than the type String(20)",
-        ),
-        (
-            "length = 10",
-            'enum = "Levl"',
-            "24:1: Levl is not a known enumeration. Did you mean Level?",
-        ),
-        ('"Thing"', '"Thing"\nalias = "OWNERS"', "22:1: OWNERS has the name of owners."),
-        (
-            '"Thing"',
-            '"Thing"\nperiods = [["at", "x"]]',
-            "22:1: x is not a known property of things.",
-        ),
-        (
-            '"Thing"',
-            '"Thing"\nused_in = { owners = "x" }',
-            "22:1: x is not a known property of owners",
-        ),
-        ("comptoir = 1", "comptoir = 2", "1:1: comptoir is not valid: Invalid enum value 2."),
-        ("[enums]", f"{VIEW}[enums]", "view is not valid: Object missing required field `base`."),
+    ],
+    'code = { type = "String(20)"': [('code = { type = "Stream"', "has the type Stream. Use G")],
+    'to = "owners"': [('to = "owner"', "17:1: owner is not a known entity set. Did you mean")],
+    'on = { name = "name" }': [
+        ('on = { name = "name", size = "size" }', "17:1: owner does not have one pair in `on`."),
+        ('only = { name = "A" }', "17:1: owner does not have one pair in `on`."),
+        ("check = true", "17:26: check does not apply to owners. Use it"),
+        ('on = { name = "nam" }', "17:1: nam is not a known property"),
+        ('on = { size = "name" }', "17:1: owner compares size (Int32) with name (String)."),
+    ],
+    "owner = {": [("code = {", "17:1: code has the name of code. Choose another name.")],
+    "code = { caption": [("kode = { caption", "24:1: kode is not a known property of things.")],
+    "length = 10": [
+        ("length = 30", "24:1: the field code accepts more than the type String(20)"),
+        ('enum = "Levl"', "24:1: Levl is not a known enumeration. Did you mean Level?"),
+    ],
+    '"Thing"': [
+        ('"Thing"\nalias = "OWNERS"', "22:1: OWNERS has the name of owners."),
+        ('"Thing"\nperiods = [["at", "x"]]', "22:1: x is not a known property of things."),
+        ('"Thing"\nused_in = { owners = "x" }', "22:1: x is not a known property of owners"),
+    ],
+    "comptoir = 1": [("comptoir = 2", "1:1: comptoir is not valid: Invalid enum value 2.")],
+}
+OF_A_PROPERTY = (
+    ('"Decimal(18,2)"', "12:1: Decimal(18,2) is not a known type."),
+    ('"Decimal(5,6)"', "12:1: Decimal(5,6) is not a known type."),
+    ('"Decimal(0,0)"', "12:1: Decimal(0,0) is not a known type."),
+    ('"Stream", required = true', "12:1: x has the type Stream besides required. Remove one"),
+    ('"Stream", default = ""', "12:1: x has the type Stream besides default."),
+    ('"String", minimum = 1', "12:1: minimum needs the type Int32 or Decimal."),
+    ('"Int32", code = true', "12:1: code needs the type String."),
+    ('"Date", created_at = true', "12:1: created_at needs the type DateTimeOffset."),
+    ('"Int32", computed = true, required = true', "12:1: x has required besides computed."),
+    ('"Int32", immutable = true, computed = true', "12:1: x has immutable besides computed."),
+    ('"Int32", numbered = true, default = 1', "12:1: x has default besides numbered."),
+    ('"Decimal(5,2)", derived = "name"', "12:1: x needs the type String."),
+    ('"String", derived = "toupper(size"', "12:1: toupper(size is not an expression."),
+    ('"String", derived = "\'a\'"', "12:1: 'a' is not an expression."),
+    (f'"String", derived = "{"trim(" * 999}name{")" * 999}"', "12:1: trim(trim(trim("),
+    ('"String", derived = "concat(name,nam)"', "12:1: nam is not a known property of"),
+    ('"String", derived = "at"', "12:1: at needs the type String."),
+    ('"String", derived = "trim(x)"', "12:1: x follows from itself, through x. Let one"),
+    ('"String", derived = "y" }\ny = { code = true', "sets.things.properties.y has no"),
+    (
+        '"String", computed_default = "lower(name)"',
+        "12:1: lower(name) is not an expression. Write a property, or toupper, tolower, trim ",
+    ),
+    ('"String", computed_default = "toupper(nam)"', "things. Did you mean name?"),
+    ('"String", computed_default = "owner/name"', "leads to another set than things, or lacks"),
+    ('"Int32", default = "a"', "12:23: default is not valid: a must be a whole number"),
+    ('"Int32", default = 2.5', "12:23: default is not valid: 2.5 must be a whole"),
+    ('"Date", default = "2026-02-30"', "default is not valid: 2026-02-30 "),
+    ('"Boolean", default = 1', "12:25: default is not valid: 1 must be true or false"),
+    ('"Decimal(5,2)", default = inf', "default is not valid: inf must be a number"),
+    ('"Decimal(5,2)", maximum = 0.125', "maximum is not valid: 0.125 has more than 2"),
+    ('"Int32", minimum = 3, maximum = 2, default = 3', "it exceeds maximum."),
+    ('"Int32", maximum = 2, default = 3', "default is not valid: 3 must be between"),
+    ('"Int32", minimum = 1', "default is not valid: 0 must be between 1 and"),
+)
+
+
+@together(
+    ("old", "new", "fault"),
+    [
+        *((old, *each) for old, rows in FAULTS.items() for each in rows),
+        *(('size = "Int32"', f"x = {{ type = {given} }}", fault) for given, fault in OF_A_PROPERTY),
     ],
 )
 def test_a_fault_has_its_place_and_a_remedy(old: str, new: str, fault: str) -> None:
