@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.catalog import read_catalog
-from comptoir.edm.model import Model
 from comptoir.store.growth import changes
 from comptoir.store.migration import migrate
+from support.catalogs import model_of
 from support.command import Command
 from support.companies import Company
 from support.console import logged_in
@@ -39,15 +38,9 @@ LEVELS, PLACE = '["None", "Silver", "Gold"]', "enums.Level.members"
 MEMBERS = "'None', 'Silver', 'Gold'"
 
 
-def model_of(folder: Path, text: str = CATALOG) -> Model:
-    file = folder / f"{len(text)}.toml"
-    file.write_text(text, encoding="utf-8")
-    return read_catalog(file)
-
-
 @pytest.fixture(scope="module")
 def service(share_service: StartService, tmp_path_factory: pytest.TempPathFactory) -> Service:
-    return share_service(model_of(tmp_path_factory.mktemp("catalog")))
+    return share_service(model_of(tmp_path_factory.mktemp("catalog"), CATALOG))
 
 
 @pytest.fixture
@@ -84,7 +77,8 @@ def test_a_record_has_the_name_of_a_member(company: Company) -> None:
     assert (made["grade"], made["kind"]) == ("None", "_x0020_")
     path = f"things({made['id']})"
     assert company.patch(path, {"grade": "Gold"}, "*").json()["grade"] == "Gold"
-    assert company.patch(path, {"kind": "Two Words"}, "*").json()["kind"] == "Two_x0020_Words"
+    for sent, name in (("Bar code", "Bar_x0020_Code"), ("Two Words", "Two_x0020_Words")):
+        assert company.patch(path, {"kind": sent}, "*").json()["kind"] == name
     assert company.get(f"{path}/kind").json()["value"] == "Two_x0020_Words"
     assert company.get("things(number='4',grade='Gold')").status_code == 200
     full = company.get(path, "$format=application/json;odata.metadata=full").json()
@@ -138,8 +132,9 @@ def test_writes_and_keys_with_another_text_name_the_members(company: Company) ->
         assert refused.status_code == 400
         message = refused.json()["error"]["message"]
         assert message.startswith(f"grade must be one of the options {MEMBERS}, not ")
-    refused = company.post("things", {"grade": 1})
-    assert (refused.status_code, MEMBERS in refused.json()["error"]["message"]) == (400, True)
+    for body, members in ({"grade": 1}, MEMBERS), ({"kind": "x" * 5_000}, "'_x0020_', 'Bar_x0020_"):
+        refused = company.post("things", body)
+        assert (refused.status_code, members in refused.json()["error"]["message"]) == (400, True)
     refused = company.get("things(number='1',grade='Bronze')")
     assert (refused.status_code, MEMBERS in refused.json()["error"]["message"]) == (400, True)
 
@@ -160,7 +155,7 @@ def test_metadata_declares_the_enumerations_that_are_used(service: Service) -> N
 def test_captions_are_sent_by_request_under_the_other_profile(
     start_service: StartService, tmp_path: Path
 ) -> None:
-    service = start_service(model_of(tmp_path), profile="business-central")
+    service = start_service(model_of(tmp_path, CATALOG), profile="business-central")
     company = service.new_company()
     made = company.post("things", {"number": "1", "kind": "Bar_x0020_Code"})
     assert made.json()["kind"] == "Bar_x0020_Code"
@@ -175,7 +170,7 @@ def test_captions_are_sent_by_request_under_the_other_profile(
 
 
 def test_members_are_added_at_the_end(fresh_database: FreshDatabase, tmp_path: Path) -> None:
-    with Service(fresh_database, tmp_path, model_of(tmp_path)) as service:
+    with Service(fresh_database, tmp_path, model_of(tmp_path, CATALOG)) as service:
         company = service.new_company()
         company.post("things", {"number": "1", "grade": "Gold"})
         larger = model_of(tmp_path, LARGER)

@@ -13,7 +13,7 @@ from comptoir.edm.times import INSTANT, SHORT_INSTANT
 from comptoir.edm.types import TEXT, CodeText, EdmError, EnumText, encoded_name
 from comptoir.profiles.record import DECLARED, FieldOptions, TableRule, Values
 from comptoir.sql.tables import build_tables
-from support.client import Record, page, record, tag_of
+from support.client import Record, record, tag_of
 from support.companies import Company
 from support.databases import FreshDatabase
 from support.service import Service
@@ -35,9 +35,6 @@ LAYOUTS = {
     "unitsOfMeasureExt": 1410743760,
 }
 """The layouts of the declared types, by which the JSON in existing databases is recognized."""
-
-MEMBERS = ((" ", "(All)"), ("Bar Code", "Bar Code"), ("Job", "Project"), ("G/L Account", "Ledger"))
-
 
 KIND = ((" ", " "), ("Bar", "Bar Code"), ("C", "Customer"))
 
@@ -120,27 +117,11 @@ def test_a_view_has_the_types_of_its_base() -> None:
     assert view["itemDescription"] is TEXT
 
 
-def test_a_captioned_property_keeps_its_captions() -> None:
-    forms = replace(OTHER_FORMS, captioned=frozenset({"itemReferencesExt.referenceType"}))
-    model = overlaid(MODEL, REFERENCES, forms)
-    assert model.by_name["itemReferencesExt"].type.by_name["referenceType"].suggested == (
-        " ",
-        "Bar Code",
-        "Customer",
-    )
-
-
 def test_a_code_is_trimmed_and_in_upper_case() -> None:
-    for sent, stored in (
-        ("pcs", "PCS"),
-        ("  pcs ", "PCS"),
-        ("straße", "STRAßE"),
-        ("é\t", "É\t"),
-        (" ", ""),
-        ("", ""),
-    ):
-        code = CodeText(10, stored_length=100)
-        assert code.from_json(sent) == code.from_texts([sent])[0] == stored
+    code = CodeText(10, stored_length=100)
+    codes = {"pcs": "PCS", "  pcs ": "PCS", "straße": "STRAßE", "é\t": "É\t", " ": "", "": ""}
+    assert {each: code.from_json(each) for each in codes} == codes
+    assert code.from_texts(list(codes)) == list(codes.values())
 
 
 def test_a_code_is_measured_without_its_blanks() -> None:
@@ -151,45 +132,15 @@ def test_a_code_is_measured_without_its_blanks() -> None:
 
 
 def test_names_are_encoded() -> None:
-    for name, encoded in (
-        (" ", "_x0020_"),
-        ("Bar Code", "Bar_x0020_Code"),
-        ("G/L Account", "G_x002F_L_x0020_Account"),
-        ("Customer Disc. Group", "Customer_x0020_Disc._x0020_Group"),
-        ("2nd", "_x0032_nd"),
-        ("_x0020_", "_x0020_"),
-        ("Größe_1", "Größe_1"),
-    ):
-        assert encoded_name(name) == encoded
-
-
-def test_a_member_is_accepted_by_any_of_its_spellings() -> None:
-    for named in (True, False):
-        kind = EnumText(MEMBERS, named=named, stored_length=100)
-        for name, caption in MEMBERS:
-            for spelling in (name, caption, encoded_name(name)):
-                assert kind.from_json(spelling) == caption
-        assert kind.from_texts(["", "Job"]) == [kind.default, "Project"] == ["(All)", "Project"]
-
-
-def test_another_text_is_not_a_member() -> None:
-    for sent in ("Vendor", "job", "Job ", "x" * 5_000):
-        kind = EnumText(MEMBERS, named=True, stored_length=100)
-        with pytest.raises(
-            EdmError, match="must be one of the options '_x0020_', 'Bar_x0020_Code'"
-        ):
-            kind.from_text(sent)
-
-
-def test_members_are_written_by_name_and_other_texts_as_they_are() -> None:
-    kind = EnumText(MEMBERS, named=True, stored_length=100)
-    assert kind.to_wire is not None
-    for stored, wire in (("Project", "Job"), ("(All)", "_x0020_"), ("Vendor", "Vendor")):
-        assert kind.to_wire(stored) == wire
-        assert kind.from_wire(wire) == stored
-    assert (kind.to_wire(""), kind.restores) == ("_x0020_", False)
-    assert EnumText(MEMBERS, named=False, stored_length=100).to_wire is None
-    assert kind.accepted_json_schema["enum"] == kind.options
+    names = {
+        " ": "_x0020_",
+        "G/L Account": "G_x002F_L_x0020_Account",
+        "Customer Disc. Group": "Customer_x0020_Disc._x0020_Group",
+        "2nd": "_x0032_nd",
+        "_x0020_": "_x0020_",
+        "Größe_1": "Größe_1",
+    }
+    assert {each: encoded_name(each) for each in names} == names
 
 
 def test_instants_are_written_without_zeros_at_the_end() -> None:
@@ -242,20 +193,6 @@ def test_services_never_share_the_json_of_another_form(services: tuple[Service, 
             assert record(changed)["referenceType"] == form
             assert [record(each.get(address))["referenceType"] for each in clients] == list(forms)
             read = changed
-
-
-def test_pages_by_a_value_that_is_not_a_member_go_on(services: tuple[Service, Service]) -> None:
-    company, path = company_of(services)
-    kinds = ["Zeta", "Bar Code", "", "Alpha"]
-    company.load("itemReferencesExt", *[{**SENT, "referenceType": each} for each in kinds])
-    client = services[1].client
-    prefer = {"Prefer": "odata.maxpagesize=1"}
-    listed = page(client.get(path, "$orderby=referenceType", headers=prefer))
-    seen = listed.value
-    while listed.next_link is not None:
-        listed = page(client.follow(listed.next_link, prefer))
-        seen += listed.value
-    assert [each["referenceType"] for each in seen] == ["_x0020_", "Alpha", "Bar", "Zeta"]
 
 
 def test_a_stored_value_over_the_limit_is_read_and_kept(services: tuple[Service, Service]) -> None:
