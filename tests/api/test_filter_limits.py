@@ -40,49 +40,11 @@ def refused(company: Company, text: str, why: str) -> None:
     assert why in error.message
 
 
-def nested(depth: int, operators: tuple[str, str]) -> str:
-    """Terms for 40, 39, …, each in parentheses in the one before, with alternating operators."""
-    text = "attributeId eq 0"
-    for level in range(depth):
-        number = 40 - level % 40
-        text = f"attributeId ne {number} {operators[level % 2]} ({text})"
-    return text
-
-
-def meant(depth: int, operators: tuple[str, str]) -> list[int]:
-    """The result of `nested`, computed for each attribute."""
-    matching: list[int] = []
-    for candidate in range(1, 41):
-        holds = candidate == 0
-        for level in range(depth):
-            differs = candidate != 40 - level % 40
-            holds = (differs and holds) if operators[level % 2] == "and" else (differs or holds)
-        if holds:
-            matching.append(candidate)
-    return matching
-
-
-@together("operators", [("and", "or"), ("or", "and")])
-@together("depth", [5, 9, 10, 11, 19, 20, 21, 30, 31, 50, 99, 100])
-def test_100_levels_of_conditions_are_right(
-    depth: int, operators: tuple[str, str], attributes: Company
-) -> None:
-    """The database's parser fails at a lower depth, so CTEs compute the deep parts."""
-    assert found(attributes, nested(depth, operators)) == meant(depth, operators)
-
-
 @together("depth", [1, 2, 10, 11, 49, 50, 99, 100])
 def test_100_levels_of_not_are_right(depth: int, attributes: Company) -> None:
     text = "not (" * depth + "attributeId le 5" + ")" * depth
 
     assert found(attributes, text) == list(range(1, 6) if depth % 2 == 0 else range(6, 41))
-
-
-@together("depth", [1, 9, 10, 11, 20, 99, 100])
-def test_100_levels_of_calls_are_right(depth: int, attributes: Company) -> None:
-    calls = "".join("toupper(" if level % 2 else "tolower(" for level in range(depth))
-
-    assert found(attributes, f"{calls}name{')' * depth} eq 'a7'") == [7]
 
 
 @together("depth", [10, 50, 100])

@@ -1,6 +1,7 @@
 """Expressions over related records: paths, `any`, `all` and `$count`, within one company."""
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 
@@ -119,8 +120,13 @@ def _calls(depth: int, start: str) -> str:
     return f"{calls}{start}code{')' * depth} eq '2'"
 
 
-@together("depth", [1, 10, 30, 90])
-@together("levels", [0, 1, 2, 3])
+DEPTHS = (5, 9, 11, 19, 20, 21, 31, 50, 99, 100)
+"""Depths at which the parser of a database, or the limit of the service, makes a difference."""
+
+
+@together(
+    ("depth", "levels"), [*product([1, 10, 30, 90], range(4)), *((each, 0) for each in DEPTHS)]
+)
 def test_deep_conditions_are_right_at_every_place(depth: int, levels: int, deep: Company) -> None:
     """CTEs compute what is too deep for the database, also within `any`."""
     variables = ["", "v/", "w/", "x/"]

@@ -1,6 +1,5 @@
 """Primitive types: valid values round-trip, and invalid ones are refused."""
 
-from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -74,14 +73,8 @@ def test_a_decimal_that_fits_round_trips(stored: int) -> None:
 
 
 def test_trailing_zeros_and_exponents_do_not_matter() -> None:
-    for number, stored in (
-        ("2.290000", 229000),
-        ("1e3", 100_000_000),
-        ("-0.00001", -1),
-        ("0e999", 0),
-        ("1E-5", 1),
-    ):
-        assert DECIMAL.from_json(Decimal(number)) == stored
+    numbers = {"2.290000": 229000, "1e3": 100_000_000, "-0.00001": -1, "0e999": 0, "1E-5": 1}
+    assert {each: DECIMAL.from_json(Decimal(each)) for each in numbers} == numbers
 
 
 def test_digits_are_accepted_as_text_or_number() -> None:
@@ -110,34 +103,3 @@ def test_an_instant_is_stored_in_utc_with_milliseconds(local: datetime, minutes:
 @given(st.uuids())
 def test_a_guid_is_stored_in_lower_case(guid: object) -> None:
     assert GUID.from_json(str(guid).upper()) == str(guid)
-
-
-REFUSED: Mapping[PrimitiveType, Sequence[Json]] = {
-    DECIMAL: [*map(Decimal, ("10000000000000", "0.000001", "1e400", "1e-400", "1.0000001"))],
-    INT32: [2**31, -(2**31) - 1, Decimal("1.5"), "7", True],
-    DIGITS: ["", "-7", "7.0", " 7", "\u0667", "99999999999"],
-    DATE: ["2026-02-30", "2026-2-3", "0000-01-01", "2026-01-01T00:00:00Z"],
-    INSTANT: [
-        "2026-02-30T00:00:00Z",
-        "2026-02-30T00:00:00.000Z",
-        "2026-01-01T24:00:00.000Z",
-        "2026-01-01",
-        "2026-01-01T25:00:00Z",
-        "2026-01-01T00:00:00",
-        "0001-01-01T00:00:00+01:00",
-        "9999-12-31T23:59:59-00:01",
-        "2026-01-01T00:00:00+24:00",
-    ],
-    BASE64_TEXT: ["SGVsbG8", "not base64!", "SGVs bG8="],
-    BOOLEAN: ["true", 1, 0],
-}
-
-
-@together(
-    ("edm_type", "value"), [(each, value) for each, values in REFUSED.items() for value in values]
-)
-def test_values_of_other_types_and_those_that_do_not_fit_are_refused(
-    edm_type: PrimitiveType, value: Json
-) -> None:
-    with pytest.raises(EdmError):
-        edm_type.from_json(value)
