@@ -143,6 +143,13 @@ def test_names_are_encoded() -> None:
     assert {each: encoded_name(each) for each in names} == names
 
 
+def test_members_are_written_by_name_and_other_texts_as_they_are() -> None:
+    kind = EnumText(KIND, named=True, stored_length=100)
+    assert kind.to_wire is not None
+    for stored, wire in (("Bar Code", "Bar"), (" ", "_x0020_"), ("Vendor", "Vendor")):
+        assert (kind.to_wire(stored), kind.from_wire(wire)) == (wire, stored)
+
+
 def test_instants_are_written_without_zeros_at_the_end() -> None:
     for stored, wire in (
         ("2025-03-05T19:19:22.370Z", "2025-03-05T19:19:22.37Z"),

@@ -11,28 +11,16 @@ from comptoir.errors.refusal import Refusal
 from comptoir.store.postgres.connection import Connection, connect
 from comptoir.store.postgres.errors import DRIVER_ERRORS, refusal_of
 from support.postgres import Databases, name_of
+from support.together import together
 from support.waiting import PATIENCE_SECONDS
 
 STATES = {
-    "53100": "Internal_DatabaseFull",
-    "53200": "Internal_DatabaseBusy",
-    "53300": "Internal_DatabaseBusy",
-    "53400": "Internal_DatabaseBusy",
-    "55P03": "Internal_DatabaseBusy",
-    "40001": "Internal_DatabaseBusy",
-    "40P01": "Internal_DatabaseBusy",
-    "25006": "Internal_DatabaseReadOnly",
-    "42501": "Internal_DatabaseNotReady",
-    "42P01": "Internal_DatabaseNotReady",
-    "42883": "Internal_DatabaseNotReady",
-    "57P01": "Internal_DatabaseUnreachable",
-    "57P02": "Internal_DatabaseUnreachable",
-    "57P03": "Internal_DatabaseUnreachable",
-    "08006": "Internal_DatabaseUnreachable",
-    "28P01": "Internal_DatabaseUnreachable",
-    "3D000": "Internal_DatabaseUnreachable",
-    "57014": "Internal_Unavailable",
-    "XX000": "Internal_Unavailable",
+    "Internal_DatabaseFull": ("53100",),
+    "Internal_DatabaseBusy": ("53200", "53300", "53400", "55P03", "40001", "40P01"),
+    "Internal_DatabaseReadOnly": ("25006",),
+    "Internal_DatabaseNotReady": ("42501", "42P01", "42883"),
+    "Internal_DatabaseUnreachable": ("57P01", "57P02", "57P03", "08006", "28P01", "3D000"),
+    "Internal_Unavailable": ("57014", "XX000"),
 }
 Work = Callable[[Connection], Awaitable[object]]
 
@@ -70,7 +58,7 @@ def raising(
     )
 
 
-@pytest.mark.parametrize(("state", "code"), STATES.items())
+@together(("state", "code"), [(each, code) for code, states in STATES.items() for each in states])
 def test_each_error_has_its_error_code(
     postgres_url: str, state: str, code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -83,7 +71,7 @@ def test_each_error_has_its_error_code(
     assert "hush" not in caplog.text
 
 
-@pytest.mark.parametrize(
+@together(
     ("statement", "code", "status"),
     [
         (raising("CO400", "BEYOND_BITS"), "BadRequest_InvalidRequestUrl", 400),
@@ -91,7 +79,6 @@ def test_each_error_has_its_error_code(
         ("SELECT 1 / 0", "BadRequest_InvalidRequestUrl", 400),
         ("SELECT 1" + " + 1" * 50_000, "BadRequest_MethodNotImplemented", 501),
     ],
-    ids=["routine", "too large", "by zero", "too deep"],
 )
 def test_an_error_of_the_request_is_not_503(
     postgres_url: str, statement: str, code: str, status: int
@@ -114,9 +101,7 @@ def test_a_routine_names_its_refusal(postgres_url: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "statement", ["SELECT $1::INT", "SELECT $1::TEXT::INT"], ids=["to the driver", "to the server"]
-)
+@together("statement", ["SELECT $1::INT", "SELECT $1::TEXT::INT"])
 def test_no_value_of_a_record_is_logged(
     postgres_url: str, statement: str, caplog: pytest.LogCaptureFixture
 ) -> None:
