@@ -104,13 +104,6 @@ def test_filters_and_orders_use_members(company: Company, query: str, found: lis
     assert numbers(company, query) == found
 
 
-def test_records_are_grouped_by_members(company: Company) -> None:
-    company.post("things", {"number": "4", "grade": "Gold"})
-    grouped = company.get("things", "$apply=groupby((grade),aggregate($count as n))").json()
-    found = {each["grade"]: each["n"] for each in grouped["value"]}
-    assert found == {"Gold": 2, "None": 1, "Silver": 1}
-
-
 @together(
     "query",
     [
