@@ -3,8 +3,8 @@
 import asyncio
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
@@ -95,49 +95,16 @@ def insert(connection: Connection, table: str, given: Mapping[str, object]) -> N
 
 def fill(connection: Connection) -> None:
     """A company with a contact, as written by the first release."""
-    contact = {
-        each.name: each.type.default for each in MODEL.by_name["contactsExt"].type.properties
-    }
-    insert(
-        connection,
-        "companies",
-        {
-            "company_id": COMPANY,
-            "name": "Acme",
-            "displayName": "Acme",
-            "lastModifiedDateTime": AT,
-            "record_version": 0,
-            "incarnation": "0badcafe",
-            "change_number": 1,
-            "changed_at": AT,
-        },
-    )
-    insert(
-        connection,
-        "contactsExt",
-        {
-            **contact,
-            "company_id": COMPANY,
-            "record_version": 1,
-            "id": CONTACT,
-            "number": "K1",
-            "displayName": "Zoë Ångström",
-            "lastModifiedDateTime": AT,
-        },
-    )
-    insert(
-        connection,
-        "changes",
-        {
-            "company_id": COMPANY,
-            "number": 1,
-            "entity_set": "contactsExt",
-            "record": CONTACT,
-            "verb": "create",
-            "at": AT,
-            "by": "tests",
-        },
-    )
+    own, columns = {"company_id": COMPANY}, MODEL.by_name["contactsExt"].type.properties
+    names = {"name": "Acme", "displayName": "Acme", "lastModifiedDateTime": AT}
+    state = {"record_version": 0, "incarnation": "0badcafe", "change_number": 1, "changed_at": AT}
+    insert(connection, "companies", {**own, **names, **state})
+    empty = {each.name: each.type.default for each in columns}
+    contact = {"id": CONTACT, "number": "K1", "displayName": "Zoë Ångström"}
+    version = {"record_version": 1, "lastModifiedDateTime": AT}
+    insert(connection, "contactsExt", {**own, **empty, **contact, **version})
+    change = {"number": 1, "entity_set": "contactsExt", "record": CONTACT, "verb": "create"}
+    insert(connection, "changes", {**own, **change, "at": AT, "by": "tests"})
 
 
 def use(url: str, folder: Path) -> None:
@@ -366,9 +333,7 @@ def test_records_of_an_earlier_schema_keep_their_values_and_tags(
 
 
 def test_a_migration_reports_that_it_waits_for_another(current_postgres: str) -> None:
-    with lock(current_postgres, f"SELECT pg_advisory_lock({LOCK})") as release:
-        reports = reported_while_held(current_postgres, release)
-    assert reports == [
+    assert reported_beside(current_postgres, f"SELECT pg_advisory_lock({LOCK})") == [
         f"{redacted(current_postgres)}: another process is migrating it. Waiting until it ends."
     ]
 
@@ -376,20 +341,18 @@ def test_a_migration_reports_that_it_waits_for_another(current_postgres: str) ->
 def test_a_migration_releases_locks_while_it_waits_and_reports_it(current_postgres: str) -> None:
     brought_back(current_postgres, "0003")
     statement = "BEGIN; LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE"
-    with lock(current_postgres, statement) as release:
-        reports = reported_while_held(current_postgres, release)
-    assert (
+    first, *_ = reported_beside(current_postgres, statement)
+    needed = (
         "other transactions hold locks that the migration needs (the oldest transaction: process"
-        in reports[0]
     )
-    assert reports[0].endswith(" Trying again.")
+    assert needed in first
+    assert first.endswith(" Trying again.")
 
 
-@contextmanager
-def lock(url: str, statement: str) -> Iterator[Callable[[], None]]:
-    """Hold a lock until the yielded function is called."""
-    released = Event()
-    held = Event()
+def reported_beside(url: str, statement: str) -> list[str]:
+    """The reports of a migration that waits for a lock; the first report releases the lock."""
+    reports: list[str] = []
+    released, held = Event(), Event()
 
     async def hold() -> None:
         connection = await asyncpg.connect(url)
@@ -398,26 +361,18 @@ def lock(url: str, statement: str) -> Iterator[Callable[[], None]]:
         await asyncio.to_thread(released.wait)
         await connection.close()
 
+    def tell(line: str) -> None:
+        reports.append(line)
+        released.set()
+
     thread = Thread(target=lambda: asyncio.run(hold()))
     thread.start()
     held.wait()
     try:
-        yield released.set
+        assert migrate(Settings(database=url, lock_seconds=0.1), MODEL, tell) == HEAD
     finally:
         released.set()
         thread.join()
-
-
-def reported_while_held(url: str, release: Callable[[], None]) -> list[str]:
-    """The reports of a migration that waits for a lock; the first report releases the lock."""
-    reports: list[str] = []
-
-    def tell(line: str) -> None:
-        reports.append(line)
-        release()
-
-    settings = Settings(database=url, lock_seconds=0.1)
-    assert migrate(settings, MODEL, tell) == HEAD
     return with_trigrams(reports)
 
 
