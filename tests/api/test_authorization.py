@@ -1,8 +1,7 @@
 """Invalid tokens, insufficient scopes, and companies that a token does not reach."""
 
 from itertools import product
-
-import pytest
+from uuid import uuid4
 
 from comptoir.auth.tokens import Scope
 from support.client import record
@@ -80,7 +79,7 @@ READS = ("GET", "HEAD")
 WRITES = ("POST", "PATCH")
 
 
-@pytest.mark.parametrize(
+@together(
     ("scopes", "allowed"),
     [
         ([], ()),
@@ -90,13 +89,13 @@ WRITES = ("POST", "PATCH")
         ([Scope.ADMIN], READS + WRITES),
     ],
 )
-@pytest.mark.parametrize("method", READS + WRITES)
+@together("method", READS + WRITES)
 def test_a_token_allows_what_its_scopes_allow(
     method: str, scopes: list[Scope], allowed: tuple[str, ...], own_stock: Company, service: Service
 ) -> None:
     client = own_stock.using(service.tokens.issue(scopes))
     path = "shippingAgentsExt" if method == "POST" else AGENT
-    body = {"code": "NEW"} if method in WRITES else None
+    body = {"code": f"{uuid4()}"} if method in WRITES else None
     changed = own_stock.changes()
 
     answer = client.request(method, path, body=body, headers={"If-Match": "*"})
