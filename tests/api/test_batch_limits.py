@@ -1,5 +1,7 @@
 """The limits of a batch, each with its own error."""
 
+from collections.abc import Mapping
+
 from support.batches import HTTP, Entry, documents, parts, replies, send_documents, send_multipart
 from support.companies import Company
 from support.databases import ON_SQLITE
@@ -75,38 +77,22 @@ def test_a_url_may_be_as_long_as_in_a_single_request(company: Company) -> None:
     assert answers["2"].error.code == answers["5"].error.code == "Request_UriTooLong"
 
 
-def test_the_size_of_headers_of_a_part_is_limited(company: Company) -> None:
-    entry: Entry = {
-        "id": "1",
-        "method": "GET",
-        "url": "contactsExt",
-        "headers": {"x-a": "x" * 40_000, "x-b": "x" * 40_000},
-    }
-    text = (
-        f"--batch_1\n{HTTP}\nGET contactsExt HTTP/1.1\nX-A: {'x' * 40_000}\nX-B: {'x' * 40_000}\n\n"
-        "--batch_1--"
-    )
+@together(
+    ("url", "headers", "place"),
+    [
+        ("contactsExt", dict.fromkeys(("x-a", "x-b"), "x" * 40_000), "requests[0].headers"),
+        ("contactsExt", {f"x-{number}": "x" for number in range(101)}, "requests[0].headers"),
+        (f"contactsExt?$skiptoken=x&$filter={'x' * (64 << 10)}", {}, "requests[0]"),
+    ],
+)
+def test_the_headers_of_a_part_are_limited_and_its_url_counts(
+    url: str, headers: Mapping[str, str], place: str, company: Company
+) -> None:
+    lines = "".join(f"{name}: {value}\n" for name, value in headers.items())
+    text = f"--batch_1\n{HTTP}\nGET {url} HTTP/1.1\n{lines}\n--batch_1--"
+    entry: Entry = {"id": "1", "method": "GET", "url": url, "headers": headers}
 
-    refusal(send_documents(company, [entry]), "Request_HeadersTooLarge", "requests[0].headers")
-    refusal(send_multipart(company, text), "Request_HeadersTooLarge", "part 1")
-
-
-def test_the_number_of_headers_of_a_part_is_limited(company: Company) -> None:
-    names = {f"x-{number}": "x" for number in range(101)}
-    lines = "".join(f"{name}: {value}\n" for name, value in names.items())
-    entry: Entry = {"id": "1", "method": "GET", "url": "contactsExt", "headers": names}
-    text = f"--batch_1\n{HTTP}\nGET contactsExt HTTP/1.1\n{lines}\n--batch_1--"
-
-    refusal(send_documents(company, [entry]), "Request_HeadersTooLarge")
-    refusal(send_multipart(company, text), "Request_HeadersTooLarge", "part 1")
-
-
-def test_a_url_in_a_batch_counts_against_the_limit_of_headers(company: Company) -> None:
-    url = f"contactsExt?$skiptoken=x&$filter={'x' * (64 << 10)}"
-    text = f"--batch_1\n{HTTP}\nGET {url} HTTP/1.1\n\n--batch_1--"
-    entry: Entry = {"id": "1", "method": "GET", "url": url}
-
-    refusal(send_documents(company, [entry]), "Request_HeadersTooLarge", "requests[0]")
+    refusal(send_documents(company, [entry]), "Request_HeadersTooLarge", place)
     refusal(send_multipart(company, text), "Request_HeadersTooLarge", "part 1")
 
 

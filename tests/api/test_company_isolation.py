@@ -6,6 +6,7 @@ differs, or both.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import httpx
 import msgspec
@@ -97,13 +98,7 @@ def _check_absent(answer: httpx.Response, absent: httpx.Response, company: Compa
 @together("source", SETS)
 def test_no_read_crosses_companies(source: EntitySet, pair: Pair) -> None:
     """By itself, and in batches beside the same read of the other company."""
-    unknown = Company(
-        pair.own.carrier,
-        pair.own.root.replace(pair.own.id, UNKNOWN),
-        pair.own.token,
-        pair.own.stored,
-        pair.own.admin,
-    )
+    unknown = replace(pair.own, root=pair.own.root.replace(pair.own.id, UNKNOWN))
     absent = unknown.get(source.name)
     reads = list(_reads(source))
     for read in reads:

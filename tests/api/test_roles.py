@@ -1,7 +1,5 @@
 """What roles allow, in the cases that the matrix of sets and verbs does not contain."""
 
-from datetime import UTC, datetime
-from email.utils import format_datetime
 from uuid import uuid4
 
 from comptoir.auth.tokens import Scope
@@ -9,6 +7,7 @@ from support.batches import documents
 from support.client import record, values
 from support.companies import Company
 from support.refusals import error_in, refusal
+from support.repeats import repeatable, result
 from support.roles import apply_roles, tokens_of_roles
 from support.samples import SHIPPING_AGENT
 from support.service import Service, StartService
@@ -67,24 +66,10 @@ def test_a_change_set_with_one_write_that_a_role_lacks_changes_nothing(
     client = with_role(own_stock, service, shippingAgentsExt="M")
     changes = len(own_stock.changes())
 
-    found = documents(
-        client,
-        {
-            "id": "1",
-            "atomicityGroup": "g",
-            "method": "PATCH",
-            "url": AGENT,
-            "headers": {"If-Match": "*"},
-            "body": {"name": "x"},
-        },
-        {
-            "id": "2",
-            "atomicityGroup": "g",
-            "method": "POST",
-            "url": "shippingAgentsExt",
-            "body": {"code": "NEW"},
-        },
-    )
+    update = {"method": "PATCH", "url": AGENT, "headers": {"If-Match": "*"}, "body": {"name": "x"}}
+    create = {"method": "POST", "url": "shippingAgentsExt", "body": {"code": "NEW"}}
+    group = {"atomicityGroup": "g"}
+    found = documents(client, {"id": "1", **group, **update}, {"id": "2", **group, **create})
 
     assert {each.status for each in found.values()} & {403}
     assert not {each.status for each in found.values()} & {200, 201, 204}
@@ -97,11 +82,7 @@ def test_a_repeated_write_shows_the_record_to_readers_only(
     """The stored outcome of the first request is shown by the rights of the second one."""
     role = f"role-{uuid4()}"
     client = own_stock.using(tokens_of_roles(service, {role: {"*": "RM"}})[role])
-    headers = {
-        "Repeatability-Request-ID": str(uuid4()),
-        "Repeatability-Client-ID": str(uuid4()),
-        "Repeatability-First-Sent": format_datetime(datetime.now(UTC), usegmt=True),
-    }
+    headers = repeatable(Repeatability_Client_ID=str(uuid4()))
     first = client.patch(AGENT, {"name": "once"}, "*", headers)
     assert record(first)["name"] == "once"
     changes = len(own_stock.changes())
@@ -111,7 +92,7 @@ def test_a_repeated_write_shows_the_record_to_readers_only(
     again = client.patch(AGENT, {"name": "once"}, "*", headers)
 
     assert (again.status_code, again.content) == (204, b"")
-    assert again.headers["repeatability-result"] == "accepted"
+    assert result(again) == "accepted"
     assert len(own_stock.changes()) == changes
 
 
