@@ -1,11 +1,15 @@
 """The limits of expressions: one at a limit has a result, and one beyond it is refused."""
 
+from collections.abc import Callable
+from itertools import product
+
 import pytest
 
 from support.companies import Company, Row
 from support.refusals import refusal
 from support.samples import PATHS
 from support.service import Service, StartService
+from support.specimen import WITH_SPECIMENS
 from support.together import together
 
 INVALID = "BadRequest_InvalidRequestUrl"
@@ -15,7 +19,7 @@ SET = "itemAttributesExt"
 @pytest.fixture(scope="module")
 def patient(share_service: StartService) -> Service:
     """A service that reads URLs of 1 MiB, so that a filter's own limits can be reached."""
-    return share_service(url_bytes=1 << 20)
+    return share_service(WITH_SPECIMENS, url_bytes=1 << 20)
 
 
 @pytest.fixture(scope="module")
@@ -202,3 +206,67 @@ def test_very_long_names_have_no_suggestion(stocked: Company) -> None:
     error = refusal(stocked.get("itemsExt", f"$select={'displayName' * 1_000}"), INVALID, "$select")
 
     assert "Did you mean" not in error.message
+
+
+@pytest.fixture(scope="module")
+def deep(patient: Service) -> Company:
+    """Specimens 0 to 11, which are alternately copies of the first three."""
+    company = patient.new_company()
+    rows: list[Row] = [{"code": f"{n}", "series": f"{n % 3}", "rank": n} for n in range(12)]
+    company.load("specimensExt", *rows)
+    return company
+
+
+def _nested(depth: int, start: str) -> str:
+    """Odd levels are alternatives: the condition is true for 11, and for 0 to 4 if it is deep."""
+    text = f"{start}rank eq 11"
+    for level in range(depth):
+        joined = "or" if level % 2 else "and"
+        text = f"{start}rank {'eq' if level % 2 else 'ne'} {level % 5} {joined} ({text})"
+    return text
+
+
+def _meant(depth: int, rank: int) -> bool:
+    holds = rank == 11
+    for level in range(depth):
+        holds = (rank == level % 5 or holds) if level % 2 else (rank != level % 5 and holds)
+    return holds
+
+
+def _copies(code: int) -> list[int]:
+    return [rank for rank in range(12) if rank % 3 == code]
+
+
+def _calls(depth: int, start: str) -> str:
+    calls = "".join("toupper(" if level % 2 else "concat(''," for level in range(depth))
+    return f"{calls}{start}code{')' * depth} eq '2'"
+
+
+DEPTHS = (5, 9, 11, 19, 20, 21, 31, 50, 99, 100)
+"""Depths at which the parser of a database, or the limit of the service, makes a difference."""
+
+
+@together(
+    ("depth", "levels"), [*product([1, 10, 30, 90], range(4)), *((each, 0) for each in DEPTHS)]
+)
+def test_deep_conditions_are_right_at_every_place(depth: int, levels: int, deep: Company) -> None:
+    """CTEs compute what is too deep for the database, also within `any`."""
+    variables = ["", "v/", "w/", "x/"]
+
+    def asked(text: str) -> list[int]:
+        for number in range(levels, 0, -1):
+            text = f"{variables[number - 1]}copies/any({variables[number][0]}:{text})"
+        read = deep.listed("specimensExt", {"$filter": text, "$orderby": "rank"})
+        return [int(each["rank"]) for each in read]
+
+    def expected(holds: Callable[[int], bool], rank: int, level: int) -> bool:
+        if not level:
+            return holds(rank)
+        return any(expected(holds, each, level - 1) for each in _copies(rank))
+
+    start = variables[levels]
+    for text, holds in (
+        (_nested(depth, start), lambda rank: _meant(depth, rank)),
+        (_calls(depth, start), lambda rank: rank == 2),
+    ):
+        assert asked(text) == [rank for rank in range(12) if expected(holds, rank, levels)]

@@ -3,11 +3,15 @@
 import pytest
 
 from comptoir.plan.pages import SkipToken, encode_skip
-from support.client import Page, page, pages
-from support.companies import Company
+from comptoir.store.store import SLICE
+from support.client import Page, Record, page, pages
+from support.companies import Company, Row
+from support.corpus import FOLDER
 from support.databases import ON_SQLITE
 from support.refusals import refusal
-from support.service import StartService
+from support.replay import load_data
+from support.service import Service, StartService
+from support.together import together
 from support.waiting import until
 
 GUID = "{:08x}-0000-4000-8000-000000000000"
@@ -113,3 +117,66 @@ def test_a_large_page_that_is_sorted_by_no_index_is_whole(company: Company) -> N
     expected = sorted(names, key=lambda number: (-int(names[number]), number))
     assert [each["number"] for each in answer["value"]] == expected[3:1_493]
     assert "@odata.nextLink" not in answer
+
+
+@pytest.fixture(scope="module")
+def people(service: Service) -> Company:
+    """Two companies, four persons of whom two have one, and one without number."""
+    company = service.new_company()
+    load_data(company, FOLDER / "contacts")
+    return company
+
+
+def test_all_pages_have_the_time_of_the_first(people: Company) -> None:
+    """The cursor of a page is computed with the time of the first page."""
+    order, past = "now() sub lastModifiedDateTime,number", "now() gt 2024-01-01T00:00:00Z"
+    query = {"$orderby": order, "$filter": past}
+    read = pages(people, "contactsExt", query, 2)
+    found = [str(each["number"]) for records in read for each in records]
+
+    assert sorted(found) == ["", "C1", "C2", "P1", "P2", "P3", "P4"]
+
+
+FAULTY = {"$filter": "10 div (150 sub attributeId) ge -10", "$orderby": "attributeId"}
+"""An expression that cannot be computed for the 150th record."""
+
+
+@pytest.fixture
+def attributes(company: Company) -> Company:
+    """A company with attributes 1 to 200."""
+    rows: list[Row] = [{"attributeId": n, "name": f"{n}"} for n in range(1, 201)]
+    company.load("itemAttributesExt", *rows)
+    return company
+
+
+def test_a_fault_after_the_first_records_is_reported(attributes: Company) -> None:
+    """The database decides how many records come before it; all of them are right."""
+    answer = attributes.get("itemAttributesExt", FAULTY)
+    read: list[Record] = []
+    while answer.status_code == 200:
+        some = page(answer)
+        read += some.value
+        assert some.next_link is not None
+        answer = attributes.follow(some.next_link)
+
+    assert "divisor is zero" in refusal(answer, "BadRequest_InvalidRequestUrl").message
+    assert [each["attributeId"] for each in read] == [*range(1, len(read) + 1)]
+    assert len(read) < 150
+
+
+@ON_SQLITE
+@together("level", ["minimal", "none"])
+def test_a_fault_after_the_first_records_ends_the_page_and_its_link_reports_it(
+    level: str, attributes: Company
+) -> None:
+    """SQLite reads in slices, so the status has already been sent.
+
+    Slices of stored JSON, which are larger, do not end the page earlier.
+    """
+    accept = {"Accept": f"application/json;odata.metadata={level}"}
+    read = page(attributes.get("itemAttributesExt", FAULTY, accept))
+
+    assert 150 - SLICE <= len(read.value) < 150
+    assert read.next_link is not None
+    error = refusal(attributes.follow(read.next_link), "BadRequest_InvalidRequestUrl")
+    assert "divisor is zero" in error.message
