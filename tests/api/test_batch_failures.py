@@ -32,11 +32,6 @@ def service(share_service: StartService) -> Service:
     return share_service(WITH_DEFECT)
 
 
-@pytest.fixture
-def company(service: Service) -> Company:
-    return service.new_company()
-
-
 def create(code: str, text: str, **more: str) -> Entry:
     body = {"code": code, "text": text}
     return {"id": code, "method": "POST", "url": "specimensExt", "body": body, **more}

@@ -7,10 +7,9 @@ import pytest
 
 from comptoir.auth.tokens import Scope
 from support.client import Client
-from support.companies import Company
 from support.databases import ON_SQLITE
 from support.samples import SHIPPING_AGENT, UNKNOWN
-from support.service import Service, StartService
+from support.service import StartService
 
 pytestmark = ON_SQLITE  # a refusal has its check before any database is asked
 
@@ -47,19 +46,13 @@ BY_CHECK: Mapping[str, tuple[str, Asked]] = {
 }
 
 
-@pytest.fixture
-def noting(start_service: StartService) -> tuple[Service, Company]:
+def test_each_refusal_has_its_check(
+    start_service: StartService, capfd: pytest.CaptureFixture[str]
+) -> None:
     service = start_service(log_level="debug")
     company = service.new_company()
     company.load("shippingAgentsExt", {"id": SHIPPING_AGENT, "code": "DHL", "name": "DHL"})
     company.load("shippingAgentsExt", {"code": "UPS", "name": "United"})
-    return service, company
-
-
-def test_each_refusal_has_its_check(
-    noting: tuple[Service, Company], capfd: pytest.CaptureFixture[str]
-) -> None:
-    service, company = noting
     base = f"{service.client.root}/companies({company.id})"
     trying = Client(service, base, service.tokens.issue())
     expected: dict[str, str] = {}

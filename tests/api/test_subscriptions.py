@@ -37,11 +37,6 @@ def service(share_service: StartService) -> Service:
 
 
 @pytest.fixture
-def company(service: Service) -> Company:
-    return service.new_company()
-
-
-@pytest.fixture
 def root(service: Service, company: Company) -> Client:
     """A client at the service root, whose token is for the company alone."""
     token = service.tokens.issue(SCOPES, [company.id], subject=company.id)

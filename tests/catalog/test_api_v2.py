@@ -28,11 +28,6 @@ def service(share_service: StartService) -> Service:
     return share_service(read_catalog(Path(API_V2)), profile="business-central")
 
 
-@pytest.fixture
-def company(service: Service) -> Company:
-    return service.new_company()
-
-
 @ON_SQLITE  # test_every_option tries the same options on every database
 def test_an_order_has_lines_and_moves_on(company: Company) -> None:
     customer = company.post("customers", {"number": "c1", "displayName": "Kelvana"}).json()
@@ -48,9 +43,13 @@ def test_an_order_has_lines_and_moves_on(company: Company) -> None:
     assert changed.status_code == 200
     read = company.get(path, "$expand=customer,salesOrderLines").json()
     assert (read["fullyShipped"], read["customer"]["number"]) == (True, "C1")
-    assert [(each["lineType"], each["quantity"]) for each in read["salesOrderLines"]] == [
-        ("Item", 5)
-    ]
+    (found,) = read["salesOrderLines"]
+    assert (found["lineType"], found["quantity"]) == ("Item", 5)
+    invoice = company.post("salesInvoices", {"number": "SI-1"}).json()
+    path = f"salesInvoices({invoice['id']})"
+    assert company.post(f"{path}/Microsoft.NAV.post", {}).status_code == 204
+    assert (invoice["status"], company.record(path)["status"]) == ("Draft", "Open")
+    assert company.post(f"{path}/Microsoft.NAV.makeCorrectiveCreditMemo", {}).status_code == 501
 
 
 @ON_SQLITE  # tests/console/test_records.py sorts each set on every database
@@ -59,18 +58,6 @@ def test_the_console_sorts_by_the_number(service: Service, company: Company) -> 
         company.post("customers", {"number": number})
     table = logged_in(service).get(f"/console/records/customers?company={company.id}").text
     assert re.findall("<bdi>(C[0-9])</bdi>", table) == ["C1", "C2", "C3"]
-
-
-@ON_SQLITE  # test_every_option tries the same options on every database
-def test_an_action_changes_the_status_or_is_refused_by_name(company: Company) -> None:
-    invoice = company.post("salesInvoices", {"number": "SI-1"}).json()
-    path = f"salesInvoices({invoice['id']})"
-    assert invoice["status"] == "Draft"
-    assert company.post(f"{path}/Microsoft.NAV.post", {}).status_code == 204
-    assert company.get(path, "$select=status").json()["status"] == "Open"
-    refused = company.post(f"{path}/Microsoft.NAV.makeCorrectiveCreditMemo", {})
-    assert refused.status_code == 501
-    assert "makeCorrectiveCreditMemo" in refused.json()["error"]["message"]
 
 
 @ON_SQLITE  # test_every_option tries the same options on every database

@@ -38,11 +38,6 @@ def service(
 
 
 @pytest.fixture
-def company(service: Service) -> Company:
-    return service.new_company()
-
-
-@pytest.fixture
 def is_rehearsed(service: Service) -> bool:
     return service.settings.profile == "business-central"
 

@@ -1,6 +1,5 @@
 """A client that was generated from a document works unchanged with what is served of it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -11,12 +10,11 @@ from odata.flags import ODataServerFlags
 from requests.adapters import BaseAdapter
 from typing_extensions import override
 
-from comptoir.catalog import read_catalog
 from comptoir.catalog.csdl import Document
 from comptoir.catalog.importing import import_catalog
+from support.catalogs import model_of
 from support.companies import Company
-from support.databases import FreshDatabase
-from support.service import Service
+from support.service import StartService
 
 DOCUMENT = Path(__file__).parent / "imports" / "business-central.xml"
 
@@ -50,15 +48,11 @@ class _Through(BaseAdapter):
         pass
 
 
-@pytest.fixture
-def company(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Company]:
-    file = tmp_path / "imported.toml"
-    file.write_text(import_catalog(Document(DOCUMENT), ()).text, encoding="utf-8")
-    with Service(fresh_database, tmp_path, read_catalog(file)) as service:
-        yield service.new_company()
-
-
-def test_a_client_of_the_document_reads_and_writes(company: Company) -> None:
+def test_a_client_of_the_document_reads_and_writes(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    catalog = import_catalog(Document(DOCUMENT), ()).text
+    company = start_service(model_of(tmp_path, catalog)).new_company()
     session = requests.Session()
     session.headers["Authorization"] = f"Bearer {company.token}"
     session.mount("http://", _Through(company))

@@ -1,7 +1,6 @@
 """A CSDL document becomes a catalog: nothing is lost without a comment and a line of the report."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,10 +15,9 @@ from comptoir.metadata.csdl import MEDIA_TYPES, XML, metadata_document
 from metadata.reading import ANNOUNCED
 from support.catalogs import model_of
 from support.command import Command
-from support.databases import FreshDatabase
 from support.programs import node
 from support.refusals import refusal
-from support.service import Service
+from support.service import StartService
 from support.subjects import every_option
 from support.together import together
 
@@ -113,16 +111,9 @@ def test_the_sets_of_the_service_itself_are_imported_as_they_are(
         }
 
 
-@pytest.fixture
-def service(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Service]:
+def test_an_imported_catalog_is_served(start_service: StartService, tmp_path: Path) -> None:
     own = metadata_document(MODEL, ANNOUNCED, XML, "4.0", under_company=True)
-    model = model_of(tmp_path, imported(tmp_path, own).text)
-    with Service(fresh_database, tmp_path, model) as service:
-        yield service
-
-
-def test_an_imported_catalog_is_served(service: Service) -> None:
-    company = service.new_company()
+    company = start_service(model_of(tmp_path, imported(tmp_path, own).text)).new_company()
     made = company.post("contactsExt", {"number": "C1", "displayName": "Ada"})
     assert made.status_code == 201
     assert company.get("contactsExt(number='C1')").json()["displayName"] == "Ada"

@@ -5,7 +5,7 @@ import multiprocessing
 import os
 import signal
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from itertools import count
@@ -26,7 +26,7 @@ from support.catalogs import model_of
 from support.command import Command
 from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 fork = multiprocessing.get_context("fork")
@@ -64,14 +64,8 @@ LARGER = MORE.replace('"String(100)", caption', '"String(200)", caption').replac
 
 
 @pytest.fixture
-def service(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Service]:
-    with Service(fresh_database, tmp_path, model_of(tmp_path, OWN)) as service:
-        yield service
-
-
-@pytest.fixture
-def company(service: Service) -> Company:
-    return service.new_company()
+def service(start_service: StartService, tmp_path: Path) -> Service:
+    return start_service(model_of(tmp_path, OWN))
 
 
 def test_a_larger_catalog_keeps_records_and_their_tags(service: Service, company: Company) -> None:
