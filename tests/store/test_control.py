@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -11,7 +10,6 @@ from msgspec.structs import replace
 
 from comptoir.auth.failures import Failures
 from comptoir.auth.records import Client, ClientState
-from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors.refusal import ExceededLimit, Refusal
 from comptoir.errors.table import UNAVAILABLE
@@ -20,7 +18,7 @@ from comptoir.store.control import STALE_SECONDS, ControlWatch
 from comptoir.store.jobs import every, running
 from comptoir.store.unit import UnitOfWork
 from support.clocks import SetClock
-from support.databases import FreshDatabase, run_sql
+from support.databases import run_sql
 from support.event_loop import in_event_loop
 from support.roles import TESTS
 from support.stores import opened
@@ -32,16 +30,6 @@ RAISE = "UPDATE control SET version = version + 1"
 
 def client(name: str) -> Client:
     return Client(name, name, frozenset(("admin",)), None, None, ClientState.ACTIVE, ())
-
-
-@pytest.fixture
-def settings(fresh_database: FreshDatabase, tmp_path: Path) -> Settings:
-    return Settings(database=fresh_database(tmp_path, MODEL))
-
-
-@pytest.fixture
-def url(settings: Settings) -> str:
-    return settings.database
 
 
 async def eventually(watch: ControlWatch, *, is_known: bool) -> None:
@@ -95,11 +83,11 @@ async def test_a_refresh_sees_every_change_that_was_made_before_it(settings: Set
 )
 @in_event_loop
 async def test_what_is_known_becomes_stale(
-    settings: Settings, url: str, broken: Sequence[str], repaired: Sequence[str]
+    settings: Settings, broken: Sequence[str], repaired: Sequence[str]
 ) -> None:
     async def execute(statements: Sequence[str]) -> None:
         for each in statements:
-            await asyncio.to_thread(run_sql, url, each)
+            await asyncio.to_thread(run_sql, settings.database, each)
 
     clock = SetClock()
     async with opened(settings) as store:
@@ -123,8 +111,8 @@ async def test_what_is_known_becomes_stale(
 
 
 @in_event_loop
-async def test_failures_are_written_when_the_log_is_back(settings: Settings, url: str) -> None:
-    clock = SetClock()
+async def test_failures_are_written_when_the_log_is_back(settings: Settings) -> None:
+    clock, url = SetClock(), settings.database
     failures = Failures(clock)
     async with opened(settings) as store:
         write = partial(failures.write, store.control.record)

@@ -1,14 +1,10 @@
 """Logins to the console of users of issuers."""
 
 import asyncio
-from pathlib import Path
-
-import pytest
 
 from comptoir.auth.audit import Actor
 from comptoir.auth.records import ConsoleRole, Issuer, IssuerPolicy, Login, LoginPolicy
 from comptoir.auth.verification import CLOCK_SKEW
-from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.features.console.logins import (
     CODE_SECONDS,
@@ -19,17 +15,11 @@ from comptoir.features.console.logins import (
     new_secret,
 )
 from comptoir.store.store import Store
-from support.databases import FreshDatabase
 from support.event_loop import in_event_loop
 from support.stores import opened
 
 NOW = 1_800_000_000
 HERE = "198.51.100.7"
-
-
-@pytest.fixture
-def settings(fresh_database: FreshDatabase, tmp_path: Path) -> Settings:
-    return Settings(database=fresh_database(tmp_path, MODEL))
 
 
 def issuer_at(url: str, role: ConsoleRole = ConsoleRole.VIEWER) -> Issuer:

@@ -98,11 +98,8 @@ async def test_a_snapshot_does_not_map_the_file(
         assert await snapshot.fetch(Query("PRAGMA mmap_size", ())) == [(0,)]
 
 
-def test_a_write_to_a_closed_store_is_refused(
-    fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
+def test_a_write_to_a_closed_store_is_refused(settings: Settings) -> None:
     """Nothing would run it, and its caller would wait without an end."""
-    settings = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
 
     async def write() -> None:
         store = open_store(settings)
