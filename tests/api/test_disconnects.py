@@ -9,7 +9,6 @@ from support.companies import Company
 from support.service import Service
 from support.together import together
 
-RECORDS = 1_000
 JSON = {"Content-Type": "application/json"}
 PAGES = msgspec.json.encode(
     {"requests": [{"id": f"{n}", "method": "GET", "url": "contactsExt"} for n in range(20)]}
@@ -23,13 +22,9 @@ PART = (
 @pytest.fixture(scope="module")
 def company(service: Service) -> Company:
     company = service.new_company()
-    company.load(
-        "contactsExt",
-        *(
-            {"number": f"{n}", "displayName": f"Desk {n}", "companyNumber": "1"}
-            for n in range(RECORDS)
-        ),
-    )
+    numbers = map(str, range(1_000))
+    rows = ({"number": n, "displayName": f"Desk {n}", "companyNumber": "1"} for n in numbers)
+    company.load("contactsExt", *rows)
     company.catch_up("contactsExt")
     return company
 

@@ -265,13 +265,8 @@ def test_files_have_all_properties(command: Command) -> None:
         dumps.append(data.read_text(encoding="utf-8"))
     assert dumps[0] == dumps[1]
     loaded = msgspec.json.decode(dumps[0])
-    assert [loaded[each] for each in ("rank", "picture", "origin", "active", "price")] == [
-        3,
-        "AQI=",
-        "DE",
-        True,
-        2.5,
-    ]
+    given = {"rank": 3, "picture": "AQI=", "origin": "DE"}
+    assert loaded.items() >= {**given, "active": True, "price": 2.5}.items()
     data.write_text('{"number":"P2","price":0.1}\n', encoding="utf-8")
     problem = command.here("load", "--company", company, str(data))
     assert "must be between 0.5 and 50000" in problem.out + problem.err

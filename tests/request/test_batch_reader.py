@@ -19,15 +19,7 @@ ROOTS = Roots(frozenset({"http://h"}), ("/api",), "/companies(x)")
 
 TOKENS = (
     *(b"--b", b"--b--", b"--c", b"--c--", b"\r\n", b"\n", b"\n\n", b"\r\n\r\n", b" ", b"\t", b"\0"),
-    *(
-        b"\xff",
-        b"{}",
-        b"x",
-        b"Content-ID: 1",
-        b"Content-Length: 2",
-        b"If-Match: $1",
-        b"DELETE $1/x",
-    ),
+    *(b"\xff", b"{}", b"x", b"Content-ID: 1", b"Content-Length: 2", b"If-Match: $1"),
     *(b"Content-Type: application/http", b"Content-Type: multipart/mixed; boundary=c"),
     *(b"DELETE $1/x", b"content-transfer-encoding:binary", b"GET /api/x HTTP/1.1"),
     *(b"POST http://h/api/x HTTP/1.1", b"PATCH x?$filter=a eq $1/b HTTP/1.1"),
