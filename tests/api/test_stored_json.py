@@ -9,9 +9,10 @@ from comptoir.store.store import JSON_SLICE
 from support.batches import documents
 from support.client import Record, encoded, page, pages, record, tag_of, values
 from support.companies import Company
+from support.contract import FIELDS, assert_follows, without_control
 from support.databases import run_sql
 from support.mirror import Mirror
-from support.samples import PATHS
+from support.samples import PATHS, SAMPLES
 from support.service import Service
 from support.specimen import SPECIMEN
 from support.statements import statements_of
@@ -311,10 +312,16 @@ def test_a_client_that_tracks_changes_has_the_current_values(specimens: Company)
 
 
 @together("resource", PATHS)
-def test_every_format_has_the_same_properties(resource: str, stocked: Company) -> None:
-    """The full one is encoded from the columns, and the others from the stored JSON."""
+def test_a_record_reads_as_it_was_loaded_in_every_format(resource: str, stocked: Company) -> None:
+    """Every property has its value, order and type.
+
+    The full format is encoded from the columns, and the others from the stored JSON.
+    """
     for path in (PATHS[resource], f"{resource}?$top=1"):
         default, full, none = (one(stocked, path, headers) for headers in ({}, FULL, BARE))
+        if resource in FIELDS:
+            assert_follows(resource, default)
+        assert without_control(default) == SAMPLES[resource]
         assert plain(full) == plain(default)
         assert list(none.items()) == [each for each in default.items() if "@" not in each[0]]
 
