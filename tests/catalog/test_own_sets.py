@@ -56,6 +56,7 @@ items = { to = "itemsExt[]", on = { number = "vendorNumber" } }
 MORE = OWN.replace('payDays = "Int32"', 'payDays = "Int32"\nrating = "Decimal(18,5)"').replace(
     'unique = [["number"]]', 'unique = [["number"]]\nindexes = [["payDays"]]'
 )
+ITEMS = "[sets.vendors.navigation]"
 PAIR = ', on = { number = "vendorNumber" }'
 COUNT = '{ type = "Int32", maximum = 90 }'
 LARGER = MORE.replace('"String(100)", caption', '"String(200)", caption').replace(
@@ -123,25 +124,6 @@ def test_a_new_alternate_key_names_the_records_that_break_it(
         assert there.post("vendors", {"number": "N", "name": "N03"}).status_code == 409
 
 
-GROWTH = {
-    'payDays = "Int32"': ('payDays = "Int32"\ndescription = "Int32"', "properties.description"),
-    "[sets.vendors.navigation]": (
-        "[sets.vendors.actions]\npay = {}\n\n[sets.vendors.navigation]",
-        "sets.vendors.actions is new",
-    ),
-    '{ number = "vendorNumber" } }': ('{ number = "vendorNumber" }, contained = true }', None),
-}
-
-
-@pytest.mark.parametrize("old", GROWTH)
-def test_options_of_requests_may_change(old: str, tmp_path: Path) -> None:
-    new, expected = GROWTH[old]
-    former, wanted = OWN, OWN.replace(old, new)
-    added = changes(model_of(tmp_path, former).source, model_of(tmp_path, wanted).source)
-    assert [each.is_addition for each in added] == [True] * (expected is not None)
-    assert expected is None or expected in added[0].text
-
-
 @pytest.mark.parametrize("former", ["", ", on = {}"])
 def test_a_navigation_property_may_get_its_pair(former: str, tmp_path: Path) -> None:
     before, after = model_of(tmp_path, OWN.replace(PAIR, former)), model_of(tmp_path, OWN)
@@ -150,32 +132,38 @@ def test_a_navigation_property_may_get_its_pair(former: str, tmp_path: Path) -> 
     assert not all(each.is_addition for each in changes(after.source, before.source))
 
 
-CONFLICTS = {
-    'payDays = "Int32"': ("", "sets.vendors.properties.payDays is missing"),
-    '"Int32"': ('"Date"', "sets.vendors.properties.payDays is Date and was Int32"),
-    '"String(100)", caption': ('"String(50)", caption', "is String(50) and was String(100)"),
-    'name = { type = "String(100)", ': (
-        'name = { type = "String(100)", required = true, ',
-        "sets.vendors.properties.name.required is new",
-    ),
-    '[["number"]]': ('[["payDays"]]', 'sets.vendors.unique is [["payDays"]]'),
-    'vendorNumber = "String(20)"': ("", "sets.itemsExt.properties.vendorNumber is missing"),
-}
+@together(
+    ("old", "new", "addition", "conflict"),
+    [
+        ('= "Int32"', '= "Int32"\nrank = "Int32"', "sets.vendors.properties.rank is new", ""),
+        (ITEMS, f"[sets.vendors.actions]\npay = {{}}\n{ITEMS}", "sets.vendors.actions is new", ""),
+        ('"vendorNumber" } }', '"vendorNumber" }, contained = true }', "", ""),
+        ('payDays = "Int32"', "", "", "sets.vendors.properties.payDays is missing"),
+        ('"Int32"', '"Date"', "", "sets.vendors.properties.payDays is Date and was Int32"),
+        ('"String(100)", cap', '"String(50)", cap', "", "is String(50) and was String(100)"),
+        ("name = { ", "name = { required = true, ", "", "vendors.properties.name.required is new"),
+        ('[["number"]]', '[["payDays"]]', "", 'sets.vendors.unique is [["payDays"]]'),
+        ('vendorNumber = "String(20)"', "", "", "itemsExt.properties.vendorNumber is missing"),
+    ],
+)
+def test_what_keeps_stored_records_is_an_addition(
+    old: str, new: str, addition: str, conflict: str, tmp_path: Path
+) -> None:
+    former = OWN.partition(ITEMS)[0] if conflict else OWN
+    later = model_of(tmp_path, former.replace(old, new))
+    found = changes(model_of(tmp_path, former).source, later.source)
+    assert bool(found) == bool(addition or conflict)
+    assert addition in "".join(each.text for each in found if each.is_addition)
+    conflicts = [each.text for each in found if not each.is_addition]
+    assert (bool(conflicts), conflict in "".join(conflicts)) == (bool(conflict), True)
 
 
 @ON_SQLITE  # the catalogs are compared, not the databases
-@together("old", CONFLICTS)
-def test_only_additions_are_applied(
-    old: str, fresh_database: FreshDatabase, tmp_path: Path
-) -> None:
-    former = model_of(tmp_path, OWN.split("[sets.vendors.navigation]", maxsplit=1)[0])
+def test_only_additions_are_applied(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    former = model_of(tmp_path, OWN)
     settings = Settings(database=fresh_database(tmp_path, former))
-    new, problem = CONFLICTS[old]
-    changed = model_of(tmp_path, OWN.replace(old, new).split("[sets.vendors.navigation]")[0])
-    with pytest.raises(OperatorError) as refused:
-        migrate(settings, changed)
-    assert problem in str(refused.value)
-    assert "Only additions are applied." in str(refused.value)
+    with pytest.raises(OperatorError, match=r"payDays is missing.*Only additions are applied\."):
+        migrate(settings, model_of(tmp_path, OWN.replace('payDays = "Int32"', "")))
     assert accepted_catalog(settings) == former.source
 
 
@@ -350,7 +338,7 @@ def test_a_copy_leaves_out_what_the_other_catalog_lacks(
     company = service.new_company()
     made = company.post("vendors", {"number": "V1", "name": "Ada", "payDays": 30}).json()
     company.post("itemsExt", {"number": "I1", "vendorNumber": "V1"})
-    fewer = OWN.split("[sets.vendors.navigation]", maxsplit=1)[0]
+    fewer = OWN.partition(ITEMS)[0]
     terms = "[sets.terms]\ntype = 'term'\nproperties = { id = 'Guid' }\n"
     more = f"rank = {{ type = 'Int32', default = 4 }}\n\n{terms}"
     other = model_of(tmp_path, fewer.replace('payDays = "Int32"\n', "") + more)
