@@ -36,11 +36,8 @@ def test_a_url_over_16_kib(where: str, stocked: Company) -> None:
     room = (16 << 10) - len("/api") - len(start) - len("/contactsExt") - len("x=")
 
     def long(size: int) -> tuple[str, str]:
-        return (
-            ("contactsExt", "x=" + "y" * size)
-            if where == "query"
-            else ("contactsExt" + "x=" + "y" * size, "")
-        )
+        more = "x=" + "y" * size
+        return ("contactsExt", more) if where == "query" else (f"contactsExt{more}", "")
 
     refusal(stocked.get(*long(room + 1)), "Request_UriTooLong")
     if where == "query":

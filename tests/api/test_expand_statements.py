@@ -1,11 +1,12 @@
 """One statement reads the related records of all records of a page, and each gets its own."""
 
 from collections.abc import Mapping
+from itertools import cycle
 
 import pytest
 
-from support.client import Record, encoded
-from support.companies import Company
+from support.client import encoded
+from support.companies import Company, Row
 from support.service import Service
 from support.statements import reading, statements_of
 from support.together import together
@@ -22,31 +23,20 @@ def shop(service: Service) -> Company:
     company = service.new_company()
     numbers = [f"I{number:03d}" for number in range(MANY)]
     company.load("itemsExt", *({"number": number} for number in numbers))
-    prices: list[Record] = [
+    prices: list[Row] = [
         {"entryNo": at, "assetType": "Item", "assetNumber": numbers[at % MANY]}
         for at in range(1, 2 * MANY + 1)
     ]
     company.load("salesPricesExt", *prices)
-    company.load(
-        "itemTranslationsExt",
-        *({"itemNo": number, "languageCode": "DEU", "description": "x"} for number in numbers),
-    )
-    company.load(
-        "contactsExt",
-        *(
-            {"number": f"F{at}", "type": "Company", "displayName": "Firm", "companyNumber": ""}
-            for at in range(MANY // 10)
-        ),
-        *(
-            {
-                "number": f"P{at}",
-                "type": "Person",
-                "displayName": "Person",
-                "companyNumber": f"F{at % (MANY // 10)}",
-            }
-            for at in range(MANY)
-        ),
-    )
+    texts = ({"itemNo": each, "languageCode": "DEU", "description": "x"} for each in numbers)
+    company.load("itemTranslationsExt", *texts)
+    firms = [f"F{at}" for at in range(MANY // 10)]
+    kind = {"type": "Company", "displayName": "Firm", "companyNumber": ""}
+    company.load("contactsExt", *({"number": firm, **kind} for firm in firms))
+    person = {"type": "Person", "displayName": "Person"}
+    of_firms = zip(range(MANY), cycle(firms), strict=False)
+    people = ({"number": f"P{at}", "companyNumber": firm, **person} for at, firm in of_firms)
+    company.load("contactsExt", *people)
     return company
 
 

@@ -13,6 +13,8 @@ from support.client import Client
 from support.databases import ON_SQLITE
 from support.service import Service, StartService
 
+pytestmark = ON_SQLITE  # nothing of this is up to the database
+
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 
 
@@ -22,7 +24,6 @@ def each(request: pytest.FixtureRequest, share_service: StartService) -> Service
     return share_service(profile=request.param)
 
 
-@ON_SQLITE
 def test_a_browser_gets_a_page_whose_links_work(each: Service) -> None:
     front = each.origin.get("", headers={"Accept": BROWSER})
     assert front.status_code == 200
@@ -41,7 +42,6 @@ def test_a_browser_gets_a_page_whose_links_work(each: Service) -> None:
         assert each.origin.using(each.tokens.issue()).get(path).status_code == 200
 
 
-@ON_SQLITE
 def test_the_addresses_that_clients_see_are_linked(start_service: StartService) -> None:
     public = 'https://erp.example.com/a"b/api'
     service = start_service(public_url=public)
@@ -52,7 +52,6 @@ def test_the_addresses_that_clients_see_are_linked(start_service: StartService) 
     assert "console" not in front.text
 
 
-@ON_SQLITE
 def test_the_page_of_the_documentation_loads_its_files_from_the_service(service: Service) -> None:
     page = service.origin.get("docs")
     assert page.status_code == 200
@@ -63,7 +62,6 @@ def test_the_page_of_the_documentation_loads_its_files_from_the_service(service:
     assert "://" not in page.text
 
 
-@ON_SQLITE
 def test_the_example_of_a_batch_is_valid(service: Service) -> None:
     document = msgspec.json.decode(service.origin.get("docs/openapi.json").content)
     [example] = document["components"]["schemas"]["batch-parts"]["examples"]

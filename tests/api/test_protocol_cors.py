@@ -32,14 +32,8 @@ def test_a_script_may_send_known_headers(asked: str, allowed: str | None, opened
 @together(
     "origins",
     [
-        "app.example.com",
-        "https://",
-        "https://a.example/path",
-        "https://a.example?x",
-        "x y",
-        "null",
-        "https://*",
-        "https://a.example;https://b.example/x",
+        *("app.example.com", "https://", "https://a.example/path", "https://a.example?x"),
+        *("x y", "null", "https://*", "https://a.example;https://b.example/x"),
     ],
 )
 def test_a_site_is_a_scheme_a_host_and_an_optional_port(origins: str) -> None:
