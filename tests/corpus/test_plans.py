@@ -2,16 +2,19 @@
 
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import cycle
 from urllib.parse import quote
 
+import httpx
 import pytest
 
 from comptoir.catalog import MODEL
+from comptoir.edm.model import EntitySet, EntityType
 from support.client import page
 from support.companies import Company
+from support.databases import ON_SQLITE
 from support.replay import load_data
 from support.statements import plan_of, statements_of
 from support.together import check_all
@@ -21,14 +24,19 @@ ORDERS = (("{name}", "{name} desc,{other}"), ("{name} desc", "{name},{other} des
 """Both directions, one of them with a second property: in turn for one property and the next."""
 
 
+def indexed(entity_type: EntityType) -> Iterable[str]:
+    """The properties that begin an index."""
+    lists = [*entity_type.indexes, *[rule.properties for rule in entity_type.unique]]
+    return dict.fromkeys(names[0] for names in lists)
+
+
 def orders() -> Iterator[tuple[str, str, str]]:
     """Orders of each set by each property that begins an index: the set, the property, an order."""
     turns = cycle(ORDERS)
     for entity_set in MODEL.stored:
         entity_type = entity_set.type
-        lists = [*entity_type.indexes, *[rule.properties for rule in entity_type.unique]]
         other = next(each.name for each in entity_type.properties if each.name != entity_type.key)
-        for name in dict.fromkeys([entity_type.key, *[names[0] for names in lists]]):
+        for name in dict.fromkeys([entity_type.key, *indexed(entity_type)]):
             for order in next(turns):
                 yield entity_set.name, name, order.format(name=name, other=other)
 
@@ -53,6 +61,41 @@ def test_a_later_page_enters_the_index_of_its_order(company: Company) -> None:
 
     check_all(list(orders()), check, str)
     assert len(read) > 5
+
+
+def sqlite_plan(company: Company, path: str, read: Callable[[], httpx.Response]) -> str:
+    """SQLite's plan of the statement by which `read` reads records of a set."""
+    answer, statements = statements_of(read)
+    assert answer.status_code == 200, answer.text
+    (reading,) = [each for each in statements if f'FROM "{path}"' in each]
+    return plan_of(reading, company.admin.settings.database)
+
+
+@ON_SQLITE
+def test_a_filter_uses_the_index_of_its_property(company: Company) -> None:
+    def check(case: tuple[EntitySet, str]) -> None:
+        entity_set, name = case
+        path, default = entity_set.name, entity_set.type.by_name[name].type.default
+        one, other = ("'1'", "'2'") if isinstance(default, str) else ("1", "2")
+        for condition in (f"{name} eq {one}", f"{name} in ({one},{other})"):
+            query = f"$filter={condition}"
+            plan = sqlite_plan(company, path, partial(company.get, path, query))
+            assert f"(company_id=? AND {name}=?" in plan
+
+    check_all([(each, name) for each in MODEL.stored for name in indexed(each.type)], check)
+
+
+@ON_SQLITE
+def test_later_pages_and_related_records_use_the_index(company: Company) -> None:
+    name = "itemTranslationsExt"
+    company.load("itemsExt", {"number": "1"})
+    company.load(name, *({"itemNo": "1", "languageCode": each} for each in "ABC"))
+    link = page(company.get(name, "$filter=itemNo eq '1'", ONE)).next_link or ""
+    for read in (
+        partial(company.follow, link, ONE),
+        partial(company.get, "itemsExt(number='1')/translations"),
+    ):
+        assert "(company_id=? AND itemNo=?" in sqlite_plan(company, name, read)
 
 
 def test_the_log_names_an_order_without_an_index(
