@@ -2,7 +2,6 @@
 
 import asyncio
 from contextlib import suppress
-from pathlib import Path
 from threading import enumerate as enumerate_threads
 from uuid import uuid4
 
@@ -15,7 +14,7 @@ from comptoir.errors.refusal import Refusal
 from comptoir.plan.read import Bounds, PagePlan, all_records
 from comptoir.sql.prepared import Query
 from comptoir.store.store import Slices, SliceScheduler
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE
 from support.event_loop import in_event_loop
 from support.stores import opened
 from support.waiting import PATIENCE_SECONDS, until
@@ -43,11 +42,10 @@ async def test_other_tasks_run_between_two_slices() -> None:
     assert await sizes_and_turns(slices) == [2, "other", 1]
 
 
+@ON_SQLITE
 @in_event_loop
-async def test_a_page_of_one_slice_ends_at_once(
-    fresh_sqlite: FreshDatabase, tmp_path: Path
-) -> None:
-    async with opened(Settings(database=fresh_sqlite(tmp_path, MODEL))) as store:
+async def test_a_page_of_one_slice_ends_at_once(settings: Settings) -> None:
+    async with opened(settings) as store:
         await store.create_company("c0ffee00-0000-4000-8000-000000000001", "Coffee")
         plan = PagePlan(all_records(MODEL.by_name["companies"]), Bounds(None), 1)
         assert await sizes_and_turns(store.page(plan)) == [1]
@@ -58,12 +56,12 @@ ENDLESS = Query(
 )
 
 
+@ON_SQLITE
 @in_event_loop
 async def test_a_cancelled_snapshot_stops_its_statement_and_ends_its_thread(
-    fresh_sqlite: FreshDatabase, tmp_path: Path
+    settings: Settings,
 ) -> None:
     """Whether or not the thread has begun the statement; it closes the connection at its end."""
-    settings = Settings(database=fresh_sqlite(tmp_path, MODEL))
 
     def has_ended() -> bool | None:
         names = [each.name for each in enumerate_threads()]
@@ -88,12 +86,10 @@ async def test_a_cancelled_snapshot_stops_its_statement_and_ends_its_thread(
             await asyncio.to_thread(until, has_ended, "the end of the thread")
 
 
+@ON_SQLITE
 @in_event_loop
-async def test_a_snapshot_does_not_map_the_file(
-    fresh_sqlite: FreshDatabase, tmp_path: Path
-) -> None:
+async def test_a_snapshot_does_not_map_the_file(settings: Settings) -> None:
     """A dump or a check would keep the whole file in the memory of its process."""
-    settings = Settings(database=fresh_sqlite(tmp_path, MODEL))
     async with opened(settings) as store, store.snapshot() as snapshot:
         assert await snapshot.fetch(Query("PRAGMA mmap_size", ())) == [(0,)]
 

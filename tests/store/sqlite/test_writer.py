@@ -3,19 +3,19 @@
 import asyncio
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from comptoir.app import open_store
-from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.errors.refusal import Refusal
 from comptoir.sql.prepared import Query, Steps
 from comptoir.store.unit import UnitOfWork
-from support.databases import FreshDatabase
+from support.databases import ON_SQLITE
+
+pytestmark = ON_SQLITE
 
 
 def outcomes(settings: Settings, statements: Sequence[str]) -> list[Company | BaseException | None]:
@@ -48,11 +48,6 @@ def outcomes(settings: Settings, statements: Sequence[str]) -> list[Company | Ba
         return found
 
     return asyncio.run(write())
-
-
-@pytest.fixture
-def settings(fresh_sqlite: FreshDatabase, tmp_path: Path) -> Settings:
-    return Settings(database=fresh_sqlite(tmp_path, MODEL), keys=str(tmp_path / "keys"))
 
 
 @pytest.mark.parametrize(
