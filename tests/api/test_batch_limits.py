@@ -12,10 +12,8 @@ REQUESTS = 100
 
 
 def reads(count: int) -> list[Entry]:
-    return [
-        {"id": str(number), "method": "GET", "url": "shippingAgentsExt/$count"}
-        for number in range(count)
-    ]
+    read = {"method": "GET", "url": "shippingAgentsExt/$count"}
+    return [{"id": str(number), **read} for number in range(count)]
 
 
 def text_of(count: int) -> str:
@@ -30,15 +28,11 @@ def test_a_batch_may_have_a_hundred_requests(company: Company) -> None:
 
 def test_a_batch_may_be_larger_than_a_request(company: Company) -> None:
     """Eight requests of almost a megabyte each, and one above the limit."""
-    large = {"method": "POST", "url": "ItemProductTextLongContentsExt"}
-    name = "x" * 1_000_000
+    create, name = {"method": "POST", "url": "contactsExt"}, "x" * 1_000_000
     answers = documents(
         company,
-        *(
-            {"id": str(number), **large, "url": "contactsExt", "body": {"displayName": name}}
-            for number in range(7)
-        ),
-        {"id": "x", **large, "url": "contactsExt", "body": {"displayName": name + "x" * 50_000}},
+        *({"id": f"{each}", **create, "body": {"displayName": name}} for each in range(7)),
+        {"id": "x", **create, "body": {"displayName": name + "x" * 50_000}},
         {"id": "y", "method": "GET", "url": "contactsExt/$count"},
     )
 

@@ -30,18 +30,10 @@ def test_a_read_in_a_batch_has_the_same_response_as_alone(path: str, stocked: Co
 
 def test_many_writes_are_processed_in_their_order(company: Company) -> None:
     """Independent writes share commits, and their order remains."""
-    answers = documents(
-        company,
-        *(
-            {
-                "id": str(number),
-                "method": "POST",
-                "url": "shippingAgentsExt",
-                "body": {"code": f"{number % 40:02d}"},
-            }
-            for number in range(60)
-        ),
-    )
+    create = {"method": "POST", "url": "shippingAgentsExt"}
+    bodies = [{"code": f"{number % 40:02d}"} for number in range(60)]
+    entries = [{"id": f"{number}", **create, "body": each} for number, each in enumerate(bodies)]
+    answers = documents(company, *entries)
 
     statuses = [answers[str(number)].status for number in range(60)]
     assert statuses == [201] * 40 + [409] * 20

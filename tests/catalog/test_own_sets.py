@@ -375,28 +375,25 @@ def test_a_copy_is_refused_where_a_value_may_be_out_of_bounds(
     fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
     rated = MORE.replace('"Decimal(18,5)"', '"Decimal(5,0)"').replace('"Int32"', COUNT)
-    databases: list[str] = []
-    for text in (
-        rated,
-        rated.replace("Decimal(5,0)", "Decimal(6,2)"),
-        rated.replace("maximum = 90", "maximum = 80"),
-        rated.replace('"String(100)", caption = "Name"', '"String(100)", code = true'),
-        rated.replace("maximum = 90", "maximum = 100"),
-    ):
-        folder = tmp_path / str(len(databases))
-        folder.mkdir()
-        databases.append(fresh_database(folder, model_of(folder, text)))
-    here, *unfit, wider = databases
-    command = Command(tmp_path, here)
-    problems = [command.error("copy", "--from", here, "--to", each) for each in unfit]
-    for problem, misfit in zip(
-        problems,
+    misfits = {
+        ("Decimal(5,0)", "Decimal(6,2)"): "rating is Edm.Decimal(6,2) and not Edm.Decimal(5,0).",
+        ("= 90", "= 80"): "payDays is Edm.Int32(Maximum 80) and not Edm.Int32(Maximum 90).",
         (
-            "rating is Edm.Decimal(6,2) and not Edm.Decimal(5,0).",
-            "payDays is Edm.Int32(Maximum 80) and not Edm.Int32(Maximum 90).",
-            "name is Edm.String(100,code) and not Edm.String(100).",
-        ),
-        strict=True,
-    ):
-        assert f"vendors.{misfit} Nothing is converted." in problem
+            'caption = "Name"',
+            "code = true",
+        ): "name is Edm.String(100,code) and not Edm.String(100).",
+    }
+
+    def database(text: str) -> str:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        return fresh_database(folder, model_of(folder, text))
+
+    here = database(rated)
+    command = Command(tmp_path, here)
+    for (old, new), misfit in misfits.items():
+        problem = command.error("copy", "--from", here, "--to", database(rated.replace(old, new)))
+        assert f"vendors.{misfit}" in problem
+        assert " Nothing is converted." in problem
+    wider = database(rated.replace("maximum = 90", "maximum = 100"))
     command.done("copy", "--from", here, "--to", wider)
