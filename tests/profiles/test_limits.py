@@ -7,14 +7,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from comptoir.auth.tokens import Scope
 from comptoir.errors.refusal import OperatorError
-from support.client import Client, values
+from support.client import values
 from support.clients import add_client
 from support.companies import Company
 from support.databases import ON_SQLITE, run_sql
 from support.refusals import error_in
-from support.rehearsal import Rehearsal
+from support.rehearsal import control_of
 from support.service import Service, StartService
 from support.together import together
 
@@ -48,9 +47,7 @@ def test_every_client_has_a_rate(start_service: StartService, tmp_path: Path) ->
 def test_a_rate_is_that_of_any_time(start_service: StartService) -> None:
     """The clock of the rehearsal moves by half of the time, in which nothing is replaced."""
     service = start_service(profile="business-central", client_rate="4/600s", faults="on")
-    company = service.new_company()
-    token = service.tokens.issue([Scope.FAULTS])
-    control = Rehearsal(Client(service, f"{service.origin.root}/faults", token))
+    company, control = service.new_company(), control_of(service)
     for wait, allowed in ((0, 4), (300, 0), (301, 4)):
         if wait:
             assert control.advance(f"PT{wait}S").is_success
