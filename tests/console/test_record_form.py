@@ -25,19 +25,11 @@ SETS = list(chain(WITH_SPECIMENS.sets, OF_BUSINESS_CENTRAL.sets))
 def test_each_type_has_its_control() -> None:
     controls = {each.name: each.control for each in form_fields(SPECIMEN, {})}
 
+    lines = ("code", "series", "text", "mirrored", "reference", "moment")
     assert controls == {
-        "code": "line",
-        "series": "line",
-        "rank": "whole",
-        "text": "line",
-        "mirrored": "line",
-        "amount": "number",
-        "rate": "number",
-        "active": "choice",
-        "reference": "line",
-        "day": "day",
-        "moment": "line",
-        "content": "lines",
+        **dict.fromkeys(lines, "line"),
+        **dict.fromkeys(("amount", "rate"), "number"),
+        "rank": "whole", "active": "choice", "day": "day", "content": "lines",
     }
 
 

@@ -150,11 +150,12 @@ def test_without_its_database_the_service_is_unavailable(start_service: StartSer
     assert "retry-after" in refused.headers
 
 
-MANY: Mapping[str, bytes] = {
-    "objects": b'{"people":[' + b"{}," * 400_000 + b"{}]}",
-    "texts": b'{"people":[' + b'"",' * 400_000 + b'""]}',
-    "arrays": b'{"people":' + b"[" * 1_200_000,
-    "members": b'{"number":"1"' + b',"":1' * 250_000 + b"}",
+MANY: Mapping[str, tuple[str, bytes, int]] = {
+    "objects": ("contactsExt", b'{"people":[' + b"{}," * 400_000 + b"{}]}", 100_000),
+    "texts": ("contactsExt", b'{"people":[' + b'"",' * 400_000 + b'""]}', 100_000),
+    "arrays": ("contactsExt", b'{"people":' + b"[" * 1_200_000, 100_000),
+    "members": ("contactsExt", b'{"number":"1"' + b',"":1' * 250_000 + b"}", 100_000),
+    "a batch": ("$batch", b'{"requests":[' + b"{}," * 1_000_000 + b"{}]}", 1_000_000),
 }
 """Bodies of more than 1 MiB that need many times their length when they are decoded."""
 
@@ -162,11 +163,12 @@ MANY: Mapping[str, bytes] = {
 @together("body", MANY)
 def test_a_long_body_with_too_many_values_is_refused(body: str, rehearsed: Company) -> None:
     """Before it is decoded, so that it needs no memory."""
-    answer = rehearsed.post("contactsExt", MANY[body])
+    path, content, most = MANY[body]
+    answer = rehearsed.post(path, content)
 
     assert answer.status_code == 400
     message = error_in(answer.content).message
-    assert message.startswith("The body exceeds the limit of 100000 values"), message
+    assert message.startswith(f"The body exceeds the limit of {most} values"), message
 
 
 def test_a_long_text_is_one_value(rehearsed: Company) -> None:
@@ -175,12 +177,3 @@ def test_a_long_text_is_one_value(rehearsed: Company) -> None:
 
     assert "exceeds the limit" not in answer.text
     assert error_in(answer.content).code == "Application_StringExceededLength"
-
-
-def test_a_long_batch_with_too_many_values_is_refused(rehearsed: Company) -> None:
-    content = b'{"requests":[' + b"{}," * 1_000_000 + b"{}]}"
-    answer = rehearsed.post("$batch", content)
-
-    assert answer.status_code == 400
-    message = error_in(answer.content).message
-    assert message.startswith("The body exceeds the limit of 1000000 values"), message

@@ -140,15 +140,9 @@ def test_each_mode_acts_on_the_notifications_of_its_rule(
     deliver(control)
     firings = wait_for_firings(control, company, len(MODES))
     both = [first, second]
-    expected = {
-        "nobody": [both],
-        "duplicate": [both, both],
-        "reorder": [[second, first]],
-        "collection": [["collection"]],
-        "delay": [],
-        "drop": [],
-        "drop-subscription": [],
-    }
+    expected = {each: list[list[str]]() for each in ("delay", "drop", "drop-subscription")}
+    expected |= {"nobody": [both], "duplicate": [both, both], "reorder": [[second, first]]}
+    expected["collection"] = [["collection"]]
     count = sum(map(len, expected.values()))
     wait(service, receiver, count)
     assert {owner: posts(receiver, owner) for owner in owned} == expected
