@@ -42,9 +42,9 @@ def names(tab: Tab) -> list[str]:
 def new_company(site: Site, count: int = 0) -> Company:
     """A company with some units of measure."""
     company = site.server.new_company()
-    for number in range(count):
-        unit = {"code": f"U{number:03}", "displayName": f"Unit {number % 2}"}
-        company.load("unitsOfMeasureExt", unit)
+    units = ({"code": f"U{n:03}", "displayName": f"Unit {n % 2}"} for n in range(count))
+    if count:
+        company.load("unitsOfMeasureExt", *units)
     return company
 
 

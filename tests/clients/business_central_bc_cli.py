@@ -31,9 +31,8 @@ async def main() -> None:
         environment="Production",
         company_id=shared.COMPANY_ID,
     ) as client:
-        shared.print_report(
-            {**await reads(client), **await writes(client), **await throttled(client)}
-        )
+        report = {**await reads(client), **await writes(client), **await throttled(client)}
+        shared.print_report(report)
 
 
 async def reads(client: AsyncBCClient) -> dict[str, object]:

@@ -7,10 +7,8 @@ import clients.business_central_report as shared
 
 
 def main() -> None:
-    client = Dynite(
-        f"{shared.HOST}/v2.0/{shared.TENANT}/Production/api/v2.0",
-        (shared.CLIENT_ID, shared.CLIENT_SECRET),
-    )
+    api = f"{shared.HOST}/v2.0/{shared.TENANT}/Production/api/v2.0"
+    client = Dynite(api, (shared.CLIENT_ID, shared.CLIENT_SECRET))
     company = f"companies({shared.COMPANY_ID})"
     in_lyon = client.get_records(f"{company}/contactsExt", {"$filter": "city eq 'Lyon'"})
     agents = client.get_records(f"{company}/{shared.THROTTLED}", {"$select": "code"})

@@ -732,7 +732,7 @@ def test_the_endpoints_are_checked(
 
 
 @ON_SQLITE
-def test_an_endpoint_may_have_a_query_and_is_fetched_again_at_a_refresh(
+def test_endpoints_may_have_a_query_and_are_fetched_again_by_a_refresh(
     command: IssuerCommand, known: Known, stranger: Browser
 ) -> None:
     former = urlsplit(sent_to(stranger, known)).path

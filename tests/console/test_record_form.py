@@ -29,7 +29,10 @@ def test_each_type_has_its_control() -> None:
     assert controls == {
         **dict.fromkeys(lines, "line"),
         **dict.fromkeys(("amount", "rate"), "number"),
-        "rank": "whole", "active": "choice", "day": "day", "content": "lines",
+        "rank": "whole",
+        "active": "choice",
+        "day": "day",
+        "content": "lines",
     }
 
 

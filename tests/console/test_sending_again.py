@@ -161,19 +161,18 @@ def test_what_was_not_kept_must_be_completed(company: Company, browser: Browser)
     whole = '{"name": "Completed"}'
 
     secret, cut = {"onlinePassword": SECRET}, {"name": "x", "code": "y" * 600}
-    other = '{"onlinePassword": "other"}'
+    other, part = '{"onlinePassword": "other"}', "A part of this was not kept. Complete it."
+    has_secret = "The request has a secret, which is not kept"
     for path, body, note, message, correct in (
-        (contact, secret, "request has a secret, which", " Replace ••• by a value.", other),
-        (AGENT, cut, "whole body of the request", "", whole),
+        (contact, secret, has_secret, f"{part} Replace ••• by a value.", other),
+        (AGENT, cut, "The whole body of the request is not kept", part, whole),
     ):
         answer = company.patch(path, body, if_match="*")
         opened = form_at(browser, answer)
-        incomplete = f"The {note} is not kept. Complete the request: until then, it is not sent."
-        assert incomplete in opened.text
+        assert f"{note}. Complete the request: until then, it is not sent." in opened.text
         before = len(company.changes())
         refused = browser.submit(opened, address_of(answer))
-        part = f"A part of this was not kept. Complete it.{message}"
-        assert part in error_beside(refused, "body")
+        assert message in error_beside(refused, "body")
         assert SECRET not in refused.text
         assert len(company.changes()) == before
         done = browser.submit(refused, address_of(answer), body=correct)

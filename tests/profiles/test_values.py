@@ -108,9 +108,11 @@ def test_the_sample_company_is_read_in_each_form(
     company = services[0].new_company()
     for name, records in read_company().items():
         properties = MODEL.by_name[name].type.by_name
-        for record in records:
-            sent = {column: wire(properties[column].type, text) for column, text in record.items()}
-            company.load(name, sent)
+        rows = [
+            {column: wire(properties[column].type, text) for column, text in record.items()}
+            for record in records
+        ]
+        company.load(name, *rows)
     clients = [each.client for each in services]
     for each in MODEL.per_company:
         path = f"companies({company.id})/{each.name}"

@@ -299,14 +299,14 @@ def test_a_batch_is_met_at_the_address_that_the_client_used(rehearsed: Service) 
 
 
 def test_a_profile_writes_the_refusals_of_faults(rehearsed: Service) -> None:
-    company = rehearsed.new_company()
+    company, rejected = rehearsed.new_company(), "The server has rejected the client credentials."
     for fault, status, error, message in (
         ("lock", 409, "Internal_ServerError", "because a record in table 'Contact' is being"),
         ("vanish", 404, "BadRequest_ResourceNotFound", "for the segment 'contactsExt'."),
         ("throttle", 429, "Application_TooManyRequests", "Actual (101). Maximum (100)."),
         ("away", 503, "Application_ServiceUnavailable", "The session could not be"),
         ("timeout", 408, "Request_Timeout", "The operation took too long."),
-        ("token-expired", 401, "Authentication_InvalidCredentials", "The server has rejected the"),
+        ("token-expired", 401, "Authentication_InvalidCredentials", rejected),
     ):
         refused = company.post("contactsExt", {}, {"Comptoir-Fault": fault})
         assert (refused.status_code, code(refused)) == (status, error)
