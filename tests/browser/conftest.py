@@ -13,10 +13,13 @@ import pytest
 from comptoir.auth.records import ConsoleRole
 from support.chromium import Chromium, Tab
 from support.companies import Company
-from support.console import console_of, new_code
+from support.console import Browser, console_of, new_code
 from support.databases import FreshDatabase
 from support.samples import SAMPLES
 from support.server import Server
+
+NARROWEST = 320
+"""The width of a window of 1,280 pixels at a zoom of 400 %."""
 
 
 class Site(NamedTuple):
@@ -28,6 +31,12 @@ class Site(NamedTuple):
     @property
     def origin(self) -> str:
         return self.server.base_url.removesuffix(self.server.settings.base_path)
+
+    def user(self, role: ConsoleRole = ConsoleRole.ADMIN, subject: str = "anna") -> Browser:
+        """A browser without scripts of a user who is logged in."""
+        user = console_of(self.server)
+        user.log_in(new_code(self.server.admin, role, subject))
+        return user
 
 
 @pytest.fixture(scope="session")
@@ -78,9 +87,7 @@ def open_tab(chromium: Chromium, site: Site, resting: dict[object, list[Tab]]) -
                 tab = others.pop()
             else:
                 tab = chromium.tab(site.origin, scripts=scripts, dark=dark)
-                user = console_of(site.server)
-                user.log_in(new_code(site.server.admin, role))
-                tab.keep(user.cookies)
+                tab.keep(site.user(role).cookies)
             closing.callback(give_back, others, tab)
             return tab
 

@@ -6,23 +6,19 @@ from collections.abc import Iterator
 import pytest
 from playwright.async_api import Locator
 
-from browser.conftest import OpenTab, Site
+from browser.conftest import NARROWEST, OpenTab, Site
 from browser.keyboard import press, submit, tab_to
 from comptoir.auth.audit import Actor
 from comptoir.auth.roles import Role
-from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from support.chromium import Chromium, Tab, listed
-from support.client import Client
 from support.clients import GRANT, ask
 from support.console import new_code
 from support.databases import FreshDatabase
-from support.rehearsal import Rehearsal
+from support.rehearsal import control_of
 from support.server import Server
-from support.settings import settings_of
 from support.waiting import until
 
-NARROWEST = 320
 RED = {False: (163, 22, 28), True: (255, 154, 154)}
 """The colour of a banner, light and dark."""
 
@@ -105,21 +101,15 @@ def test_the_form_of_a_role_says_what_ticks_result_in(open_tab: OpenTab) -> None
 def faulty(
     fresh_sqlite: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("faulty")
-    settings = settings_of(
-        database=fresh_sqlite(folder, MODEL), keys=str(folder / "keys"), faults="on"
-    )
-    with Server(settings, folder) as server:
+    with Server.over(fresh_sqlite, tmp_path_factory.mktemp("faulty"), faults="on") as server:
         yield server
 
 
 def test_a_fault_by_keyboard(chromium: Chromium, faulty: Server) -> None:
     """It is red on every page until it ends by itself."""
     origin = faulty.base_url.removesuffix(faulty.settings.base_path)
-    company = faulty.new_company()
+    company, control = faulty.new_company(), control_of(faulty)
     agents = MODEL.stored[0].name
-    token = faulty.tokens.issue([Scope.FAULTS])
-    control = Rehearsal(Client(faulty, f"{origin}/faults", token))
     with chromium.tab(origin) as tab:
         tab.log_in(new_code(faulty.admin))
         tab.open("/console/faults/new")

@@ -5,14 +5,13 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from browser.conftest import Site
+from browser.conftest import NARROWEST, Site
 from support.chromium import Chromium, Tab
 from support.client import values
 from support.waiting import until
 
 CONTACTS = "#operations-tag-contactsExt"
 SHOWN = tuple(f"/companies({{company_id}})/{each}" for each in ("contactsExt", "campaignsExt"))
-NARROWEST = 320
 TOKEN_FIELD = "input[aria-label='auth-bearer-value']"
 
 

@@ -5,17 +5,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from browser.conftest import OpenTab, Site
+from browser.conftest import NARROWEST, OpenTab, Site
 from comptoir.auth.records import ConsoleRole
 from support.chromium import Tab, listed
 from support.companies import Company
-from support.console import OPERATOR, Browser, console_of, new_code
+from support.console import OPERATOR, Browser
 from support.samples import CONTACT, SAMPLES, SHIPPING_AGENT
 from support.screens import SCREENS, Shown
 from support.together import check_all
 
-NARROWEST = 320
-"""The width of a window of 1,280 pixels at a zoom of 400 %."""
 PHONE = 360
 LONG = "W" * 64
 """A name that cannot wrap at a space, and is as long as names may be."""
@@ -29,8 +27,7 @@ VARYING = re.compile(
 @pytest.fixture(scope="module")
 def company(site: Site) -> Iterator[Company]:
     """A company with long values, beside a client and a role with long names, which end with it."""
-    company, user = site.server.admin.add_company(site.server.client, LONG), console_of(site.server)
-    user.log_in(new_code(site.server.admin, subject=LONG))
+    company, user = site.server.admin.add_company(site.server.client, LONG), site.user(subject=LONG)
     recording = {"level": "bodies", "for": "10 minutes"}
     user.submit(user.get("/console/requests"), "/console/requests/recording", **recording)
     new_client, new_role = "/console/clients/new", "/console/roles/edit"
@@ -62,9 +59,7 @@ def test_every_screen_is_accessible(
     """To each role, whose page is checked unless it is that of another role."""
     screens = [Shown(each.path.format(company=company.id), each.role) for each in SCREENS]
     others = (kept[0], f"{kept[0]}/again?tag=now", f"/console/clients/client?name={LONG}")
-    users = {role: console_of(site.server) for role in reversed(ConsoleRole)}
-    for role, user in users.items():
-        user.log_in(new_code(site.server.admin, role, LONG))
+    users = {role: site.user(role, LONG) for role in reversed(ConsoleRole)}
     known: set[str] = set()
     for role, user in users.items():
         tab = new_tab()

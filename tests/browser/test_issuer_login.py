@@ -5,14 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from support.certificates import trusted_folder
 from support.chromium import Chromium
-from support.command import Command
 from support.console import console_of
 from support.databases import FreshDatabase
-from support.issuers import AUDIENCE, LOOPBACK, OtherIssuer
+from support.issuers import LOOPBACK, IssuerCommand, OtherIssuer
 from support.server import Server
 from support.waiting import until
 
@@ -34,18 +31,9 @@ def test_a_user_comes_back_from_another_site(
     tmp_path: Path,
 ) -> None:
     """By a link there, so the browser sends lax cookies alone, and the console's page goes on."""
-    settings = Settings(
-        database=fresh_sqlite(tmp_path, MODEL), keys=str(tmp_path / "keys"), outgoing_allow=LOOPBACK
-    )
-    config = tmp_path / "issuers.toml"
-    config.write_text(f'outgoing_allow = "{LOOPBACK}"\n', encoding="utf-8")
     given = ("--console-client-id", "console", "--console-role", "Staff=viewer", "--company", "*")
-    Command(tmp_path, settings.database).done(
-        *("issuer", "add", "keycloak", issuer.url, "--audience", AUDIENCE, *given),
-        *("--config", str(config)),
-    )
-
-    with Server(settings, tmp_path) as server:
+    with Server.over(fresh_sqlite, tmp_path, outgoing_allow=LOOPBACK) as server:
+        IssuerCommand(server, tmp_path).add("keycloak", issuer.url, *given)
         origin = server.base_url.removesuffix(server.settings.base_path)
         with chromium.tab(origin, scripts=scripts, trusts_all=True) as tab:
             tab.open("/console/login")
@@ -59,12 +47,9 @@ def test_a_user_comes_back_from_another_site(
             tab.errors.clear()
             tab.do(tab.page.get_by_role("link", name="Continue").click())
             tab.do(tab.page.wait_for_url(f"{origin}/console"))
-            until(
-                lambda: tab.texts(tab.page.locator("h1")) == ["Overview"] or None, "the first page"
-            )
+            heading = tab.page.locator("h1")
+            until(lambda: tab.texts(heading) == ["Overview"] or None, "the first page")
             assert "keycloak:joe" in tab.texts(tab.page.locator("header"))[0]
             (cookie,) = tab.do(tab.page.context.cookies())
-            assert (cookie["name"], cookie["sameSite"]) == (
-                console_of(server).session_cookie,
-                "Strict",
-            )
+            session = console_of(server).session_cookie
+            assert (cookie["name"], cookie["sameSite"]) == (session, "Strict")

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from browser.conftest import OpenTab, Site
+from browser.conftest import NARROWEST, OpenTab, Site
 from browser.keyboard import forgive, press, submit, tab_to
 from comptoir.auth.audit import Actor
 from comptoir.auth.fields import new_client
@@ -12,10 +12,8 @@ from comptoir.auth.records import ConsoleRole
 from comptoir.auth.roles import Role
 from comptoir.auth.tokens import Scope
 from support.chromium import Tab, listed
-from support.console import console_of, new_code
 
 GUID = "5d115c9c-44e3-4a11-bb43-000d3a2feca1"
-NARROWEST = 320
 TESTS = Actor("tests")
 
 
@@ -123,9 +121,7 @@ def test_the_version_that_was_read_is_deleted(open_tab: OpenTab, site: Site) -> 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_sessions_are_ended_after_a_question(new_tab: OpenTab, site: Site, scripts: bool) -> None:
     tab, question = new_tab(scripts=scripts), "End all sessions of berta?"
-    berta = console_of(site.server)
-    berta.log_in(new_code(site.server.admin, ConsoleRole.EDITOR, "berta"))
-    tab.keep(berta.cookies)
+    tab.keep(site.user(ConsoleRole.EDITOR, "berta").cookies)
     tab.open("/console/sessions")
     tab.do(tab.page.get_by_text("End all…", exact=True).first.click())
     tab.do(tab.page.get_by_role("heading", name=question).first.wait_for())

@@ -8,7 +8,7 @@ from playwright.async_api import Route
 from browser.conftest import OpenTab, Site
 from comptoir.auth.records import ConsoleRole
 from support.chromium import Tab, listed
-from support.console import console_of, new_code
+from support.console import new_code
 from support.samples import SHIPPING_AGENT
 from support.waiting import until
 
@@ -121,9 +121,8 @@ def test_a_refused_request_is_corrected_and_sent(
 ) -> None:
     """On a phone, where the responses are below each other, and then on a wide screen."""
     refused = site.company.patch(AGENT, {"name": "Before"}, if_match='W/"1"')
-    tab, user = new_tab(scripts=scripts), console_of(site.server)
-    user.log_in(new_code(site.server.admin, ConsoleRole.EDITOR))
-    tab.keep(user.cookies)
+    tab = new_tab(scripts=scripts)
+    tab.keep(site.user(ConsoleRole.EDITOR).cookies)
     tab.open("/console/requests")
     assert tab.do(tab.page.locator("#live").is_visible()) == scripts
     tab.do(tab.page.set_viewport_size({"width": 360, "height": 800}))
@@ -157,8 +156,7 @@ def corners(tab: Tab) -> list[list[float]]:
 
 def test_a_request_that_is_edited_outlives_its_session(new_tab: OpenTab, site: Site) -> None:
     written = site.company.patch(AGENT, {"name": "Before"}, if_match="*")
-    tab, user = new_tab(), console_of(site.server)
-    user.log_in(new_code(site.server.admin, ConsoleRole.EDITOR))
+    tab, user = new_tab(), site.user(ConsoleRole.EDITOR)
     tab.keep(user.cookies)
     tab.open(f"/console/requests/{written.headers['x-request-id']}/again")
     body = tab.page.get_by_label("Body")

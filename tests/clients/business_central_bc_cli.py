@@ -7,14 +7,7 @@ from collections.abc import Awaitable
 
 from bcli import AsyncBCClient, BCLIError, Query, ValidationError
 
-from clients.business_central_report import (
-    CLIENT_ID,
-    CLIENT_SECRET,
-    COMPANY_ID,
-    TENANT,
-    THROTTLED,
-    print_report,
-)
+import clients.business_central_report as shared
 
 CONTACTS = "contactsExt"
 
@@ -32,13 +25,14 @@ class Attempts(logging.Handler):
 
 async def main() -> None:
     async with AsyncBCClient(
-        tenant_id=TENANT,
-        client_id=CLIENT_ID,
-        client_secret=CLIENT_SECRET,
+        tenant_id=shared.TENANT,
+        client_id=shared.CLIENT_ID,
+        client_secret=shared.CLIENT_SECRET,
         environment="Production",
-        company_id=COMPANY_ID,
+        company_id=shared.COMPANY_ID,
     ) as client:
-        print_report({**await reads(client), **await writes(client), **await throttled(client)})
+        report = {**await reads(client), **await writes(client), **await throttled(client)}
+        shared.print_report(report)
 
 
 async def reads(client: AsyncBCClient) -> dict[str, object]:
@@ -56,7 +50,7 @@ async def reads(client: AsyncBCClient) -> dict[str, object]:
         "name of Microsoft": len(await client.query("contacts").top(5).get()),
         "read": person.raw["displayName"],
         "unknown property": await hint(client.query(CONTACTS).filter("town eq 'Lyon'").get()),
-        "absent": await failure(client.get(CONTACTS, COMPANY_ID)),
+        "absent": await failure(client.get(CONTACTS, shared.COMPANY_ID)),
     }
 
 
@@ -86,7 +80,7 @@ async def throttled(client: AsyncBCClient) -> dict[str, object]:
     logger = logging.getLogger("bcli.http")
     logger.setLevel(logging.INFO)
     logger.addHandler(attempts)
-    rows = await client.get(THROTTLED, query=Query().select("code"))
+    rows = await client.get(shared.THROTTLED, query=Query().select("code"))
     return {"throttling": [attempts.repeats, [each["code"] for each in rows]]}
 
 

@@ -3,23 +3,16 @@
 from dynite import Dynite
 from dynite.exceptions import FailedRequestError
 
-from clients.business_central_report import (
-    CLIENT_ID,
-    CLIENT_SECRET,
-    COMPANY_ID,
-    HOST,
-    TENANT,
-    THROTTLED,
-    print_report,
-)
+import clients.business_central_report as shared
 
 
 def main() -> None:
-    client = Dynite(f"{HOST}/v2.0/{TENANT}/Production/api/v2.0", (CLIENT_ID, CLIENT_SECRET))
-    company = f"companies({COMPANY_ID})"
+    api = f"{shared.HOST}/v2.0/{shared.TENANT}/Production/api/v2.0"
+    client = Dynite(api, (shared.CLIENT_ID, shared.CLIENT_SECRET))
+    company = f"companies({shared.COMPANY_ID})"
     in_lyon = client.get_records(f"{company}/contactsExt", {"$filter": "city eq 'Lyon'"})
-    agents = client.get_records(f"{company}/{THROTTLED}", {"$select": "code"})
-    print_report(
+    agents = client.get_records(f"{company}/{shared.THROTTLED}", {"$select": "code"})
+    shared.print_report(
         {
             "companies": [each["name"] for each in client.get_records("companies")],
             "list": len(client.get_records(f"{company}/contactsExt")),
@@ -31,7 +24,7 @@ def main() -> None:
 
 
 def refused(client: Dynite) -> str:
-    wrong = Dynite(client.base_url, (CLIENT_ID, f"{CLIENT_SECRET}x"))
+    wrong = Dynite(client.base_url, (shared.CLIENT_ID, f"{shared.CLIENT_SECRET}x"))
     try:
         wrong.get_records("companies")
     except FailedRequestError as error:

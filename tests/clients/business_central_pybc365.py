@@ -6,15 +6,7 @@ from collections.abc import Callable
 import httpx
 from pybc365 import Client, F, ResponseError, Retry, desc
 
-from clients.business_central_report import (
-    CLIENT_ID,
-    CLIENT_SECRET,
-    COMPANY_NAME,
-    HOST,
-    TENANT,
-    THROTTLED,
-    print_report,
-)
+import clients.business_central_report as shared
 
 
 def main() -> None:
@@ -22,20 +14,20 @@ def main() -> None:
         # its own transport heeds no variable that names a proxy
         httpx.HTTPTransport(proxy=os.environ["HTTPS_PROXY"]) as transport,
         Client(
-            base_url=f"{HOST}/v2.0/{TENANT}/Production",
-            company=COMPANY_NAME,
-            auth=httpx.BasicAuth(CLIENT_ID, CLIENT_SECRET),
+            base_url=f"{shared.HOST}/v2.0/{shared.TENANT}/Production",
+            company=shared.COMPANY_NAME,
+            auth=httpx.BasicAuth(shared.CLIENT_ID, shared.CLIENT_SECRET),
             page_size=20,
             retry=Retry(max_attempts=3),
             transport=transport,
         ) as client,
     ):
         client.ping()
-        print_report({**reads(client), **writes(client)})
+        shared.print_report({**reads(client), **writes(client)})
 
 
 def reads(client: Client) -> dict[str, object]:
-    contacts, agents = client.service("contactsExt"), client.service(THROTTLED)
+    contacts, agents = client.service("contactsExt"), client.service(shared.THROTTLED)
     in_lyon = contacts.filter(F.city == "Lyon")
     first = in_lyon.order_by(desc("number")).top(2)
     return {

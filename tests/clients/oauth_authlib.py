@@ -9,14 +9,7 @@ from authlib.integrations.base_client import OAuthError
 from authlib.integrations.requests_client import OAuth2Session
 from authlib.oauth2.rfc7523 import PrivateKeyJWT
 
-from clients.oauth_report import (
-    CLIENT_ID,
-    RECORDS,
-    TOKEN_ENDPOINT,
-    RefusedError,
-    code_of,
-    print_report,
-)
+from clients.oauth_report import CLIENT_ID, TOKEN_ENDPOINT, RefusedError, print_report, read_by
 
 
 def main() -> None:
@@ -43,7 +36,7 @@ def _read(credential: str, method: str | PrivateKeyJWT) -> str:
         raise RefusedError(error.error) from error
     first = session.token["access_token"]
     session.token["expires_at"] = 0
-    code = code_of(session.get(RECORDS))
+    code = read_by(session)
     assert session.token["access_token"] != first
     return code
 

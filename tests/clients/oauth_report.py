@@ -26,12 +26,14 @@ class RefusedError(Exception):
 
 def read_with(token: str) -> str:
     """The code of the record."""
-    response = requests.get(RECORDS, headers={"Authorization": f"Bearer {token}"}, timeout=100)
-    return code_of(response)
+    with requests.Session() as session:
+        session.headers["Authorization"] = f"Bearer {token}"
+        return read_by(session)
 
 
-def code_of(response: requests.Response) -> str:
-    """The code of the record in a response."""
+def read_by(session: requests.Session) -> str:
+    """The code of the record, read by a session that adds the token."""
+    response = session.get(RECORDS, timeout=100)
     response.raise_for_status()
     return str(response.json()["value"][0]["code"])
 

@@ -3,14 +3,7 @@
 from oauthlib.oauth2 import BackendApplicationClient, InvalidClientError
 from requests_oauthlib import OAuth2Session
 
-from clients.oauth_report import (
-    CLIENT_ID,
-    RECORDS,
-    TOKEN_ENDPOINT,
-    RefusedError,
-    code_of,
-    print_report,
-)
+from clients.oauth_report import CLIENT_ID, TOKEN_ENDPOINT, RefusedError, print_report, read_by
 
 
 def main() -> None:
@@ -29,7 +22,7 @@ def _read(secret: str, *, in_body: bool) -> str:
         session.fetch_token(TOKEN_ENDPOINT, client_secret=secret, include_client_id=in_body)
     except InvalidClientError as error:
         raise RefusedError(error.error) from error
-    return code_of(session.get(RECORDS))
+    return read_by(session)
 
 
 main()

@@ -43,21 +43,9 @@ THROTTLED: Mapping[str, object] = {
 
 JOURNAL = "6c1f6b1e-5d0c-4bb4-9a53-0b3ab9a7c2d1"
 LISTED = (
-    "accounts",
-    "customers",
-    "dimensions",
-    "generalLedgerEntries",
-    "generalLedgerSetup",
-    "journals",
-    "journalLines",
-    "paymentTerms",
-    "purchaseInvoices",
-    "purchaseInvoiceLines",
-    "salesCreditMemos",
-    "salesCreditMemoLines",
-    "salesInvoices",
-    "salesInvoiceLines",
-    "vendors",
+    *("accounts", "customers", "dimensions", "generalLedgerEntries", "generalLedgerSetup"),
+    *("journals", "journalLines", "paymentTerms", "purchaseInvoices", "purchaseInvoiceLines"),
+    *("salesCreditMemos", "salesCreditMemoLines", "salesInvoices", "salesInvoiceLines", "vendors"),
 )
 """The entity sets of the API v2.0 of which each company has a record."""
 
@@ -155,15 +143,9 @@ class Service:
             belongs = {"journalId": JOURNAL} if each == "journalLines" else {}
             company.load(each, {"id": JOURNAL, **belongs})
         client = add_client(self.server, self.folder, "--company", company.id)
-        printed = self.run(
-            "-m",
-            f"clients.{script}",
-            CLIENT_ID=client.id,
-            CLIENT_SECRET=client.secret,
-            TENANT=TENANT,
-            COMPANY_ID=company.id,
-            COMPANY_NAME=name,
-        )
+        credentials = {"CLIENT_ID": client.id, "CLIENT_SECRET": client.secret, "TENANT": TENANT}
+        known = {**credentials, "COMPANY_ID": company.id, "COMPANY_NAME": name}
+        printed = self.run("-m", f"clients.{script}", **known)
         report = msgspec.json.decode(printed, type=dict[str, object])
         if "throttling" in report:
             self.server.wait_for_log(

@@ -1,11 +1,9 @@
-"""Browsers without scripts that are logged in to the console of a service."""
-
-from collections.abc import Callable
+"""Browsers without scripts for the console of a service."""
 
 import pytest
 
 from comptoir.auth.records import ConsoleRole
-from support.console import Browser, new_code, origin_of
+from support.console import Browser, logged_in, origin_of
 from support.service import Service, StartService
 
 
@@ -15,9 +13,6 @@ def own_service(start_service: StartService) -> Service:
     return start_service()
 
 
-LoggedIn = Callable[[ConsoleRole], Browser]
-
-
 @pytest.fixture
 def stranger(service: Service) -> Browser:
     """A browser without a session."""
@@ -25,18 +20,18 @@ def stranger(service: Service) -> Browser:
 
 
 @pytest.fixture
-def logged_in(service: Service, stranger: Browser) -> LoggedIn:
-    """Log in with a role."""
-
-    def log_in(role: ConsoleRole) -> Browser:
-        browser = stranger.another()
-        assert browser.log_in(new_code(service.admin, role)).status_code == 200
-        return browser
-
-    return log_in
+def own_stranger(own_service: Service) -> Browser:
+    """A browser without a session, of a service of one test."""
+    return Browser(own_service, origin_of(own_service.settings))
 
 
 @pytest.fixture
-def admin(logged_in: LoggedIn) -> Browser:
+def admin(service: Service) -> Browser:
     """A browser of an admin of all companies."""
-    return logged_in(ConsoleRole.ADMIN)
+    return logged_in(service)
+
+
+@pytest.fixture(scope="module")
+def browser(specimen_service: Service) -> Browser:
+    """A browser of an editor of specimens."""
+    return logged_in(specimen_service, ConsoleRole.EDITOR)

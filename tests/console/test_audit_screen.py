@@ -1,18 +1,19 @@
 """The screen of the audit log: the latest entries first, page by page, by act and text."""
 
 import re
-from urllib.parse import unquote
+from html import unescape
 
 import httpx
 import pytest
 
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.features.console.screens import audit
-from support.console import Browser, new_code, origin_of
+from support.console import Browser, logged_in
 from support.service import Service
 from support.together import together
 
 PATH = "/console/audit"
+EARLIER = re.compile(r'href="(/console/audit\?[^"]*before=[^"]*)"')
 
 
 def numbers(page: httpx.Response) -> list[int]:
@@ -21,9 +22,7 @@ def numbers(page: httpx.Response) -> list[int]:
 
 @pytest.fixture
 def browser(own_service: Service) -> Browser:
-    browser = Browser(own_service, origin_of(own_service.settings))
-    browser.log_in(new_code(own_service.admin))
-    return browser
+    return logged_in(own_service)
 
 
 @pytest.fixture
@@ -43,13 +42,11 @@ def record(service: Service, count: int, target: str) -> None:
 def test_all_entries_page_by_page(own_service: Service, browser: Browser) -> None:
     record(own_service, 120, "key")
     last = own_service.admin.wait(own_service.admin.control.last_audited())
-    page, found = browser.get(PATH), []
-    while True:
+    page = browser.get(PATH)
+    found = numbers(page)
+    while (earlier := EARLIER.search(page.text)) is not None:
+        page = browser.get(unescape(earlier[1]))
         found += numbers(page)
-        link = re.search(r'href="(/console/audit\?[^"]*before=[^"]*)"', page.text)
-        if link is None:
-            break
-        page = browser.get(link[1].replace("&amp;", "&"))
     assert found == list(range(last, 0, -1))
     assert "cli:&lt;b&gt;root&lt;/b&gt;" in page.text + browser.get(PATH).text
 
@@ -61,9 +58,9 @@ def test_entries_by_act_and_text(own_service: Service, browser: Browser) -> None
     record(own_service, audit.PORTION * audit.MOST_PORTIONS, "key")
     page = browser.get(f"{PATH}?text=Rare-0&act=keys.rotate")
     assert "No entry was found back to number" in page.text
-    link = re.search(r'href="(/console/audit\?[^"]*before=[^"]*)"', page.text)
-    assert link is not None
-    assert "rare-0" in browser.get(unquote(link[1].replace("&amp;", "&"))).text
+    earlier = EARLIER.search(page.text)
+    assert earlier is not None
+    assert "rare-0" in browser.get(unescape(earlier[1])).text
     assert numbers(browser.get(f"{PATH}?act=role.remove")) == []
     assert numbers(browser.get(f"{PATH}?text=KEYS.ROT")) != []
 

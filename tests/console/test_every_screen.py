@@ -6,9 +6,8 @@ from pathlib import Path
 
 import comptoir.features.console
 from comptoir.auth.records import ConsoleRole
-from console.conftest import LoggedIn
 from support.companies import Company
-from support.console import Browser, forms_of, new_code
+from support.console import Browser, forms_of, logged_in, new_code
 from support.databases import ON_SQLITE
 from support.screens import SCREENS, Shown
 from support.service import Service
@@ -16,6 +15,7 @@ from support.together import check_all
 
 ROOT = Path(comptoir.features.console.__file__).parent
 SET = "unitsOfMeasureExt"
+LOG_OUT = "/console/sessions/log-out"
 BUDGET = 16 * 1024
 """The most bytes of the stylesheet and all scripts together, when each is compressed."""
 
@@ -24,12 +24,15 @@ INLINE = re.compile(r"\sstyle=|<style|\son[a-z]+=|<script(?![^>]*\ssrc=)|javascr
 
 
 @ON_SQLITE  # another test opens each screen on both databases
-def test_who_sees_a_screen(stocked: Company, stranger: Browser, logged_in: LoggedIn) -> None:
-    browsers = {role: logged_in(role) for role in ConsoleRole}
+def test_who_sees_a_screen(service: Service, stocked: Company, stranger: Browser) -> None:
+    browsers = {role: logged_in(service, role) for role in ConsoleRole}
+    guessing = stranger.another()
+    guessing.cookies[stranger.session_cookie] = "guessed"
 
     def check(screen: Shown) -> None:
         path = screen.path.format(company=stocked.id)
-        assert stranger.get(path).headers["location"] == "/console/login"
+        for nobody in (stranger, guessing):
+            assert nobody.get(path).headers["location"] == "/console/login"
         for role, browser in browsers.items():
             answer = browser.get(path)
             assert answer.status_code == (200 if role.rank >= screen.role.rank else 403), role
@@ -40,25 +43,13 @@ def test_who_sees_a_screen(stocked: Company, stranger: Browser, logged_in: Logge
 
 
 @ON_SQLITE
-def test_the_navigation_has_what_the_user_may_see(logged_in: LoggedIn) -> None:
+def test_the_navigation_has_what_the_user_may_see(service: Service) -> None:
     paths = {each.path.partition("?")[0]: each.role for each in SCREENS}
     for role in ConsoleRole:
-        page = logged_in(role).get("/console").text
+        page = logged_in(service, role).get("/console").text
         links = re.findall(r'<li><a href="(/console[^"?]*)', page)
         assert links
         assert all(paths[each].rank <= role.rank for each in links)
-
-
-def test_every_form_about_records_keeps_the_chosen_company(
-    stocked: Company, admin: Browser
-) -> None:
-    for screen in SCREENS:
-        if "/records" not in screen.path:
-            continue
-        page = admin.get(screen.path.format(company=stocked.id))
-        for form in forms_of(page):
-            if form.method == "POST" and form.action != "/console/sessions/log-out":
-                assert f"company={stocked.id}" in form.action, screen.path
 
 
 def test_the_files_are_small() -> None:
@@ -75,6 +66,7 @@ def test_no_file_needs_another_policy() -> None:
 
 
 def test_screens_with_companies_ask_for_one(stocked: Company, admin: Browser) -> None:
+    """And every form about records keeps the chosen one."""
     for screen in SCREENS:
         path = screen.path.partition("?")[0]
         asks = path == "/console" or path.startswith(("/console/records", "/console/changes"))
@@ -82,6 +74,9 @@ def test_screens_with_companies_ask_for_one(stocked: Company, admin: Browser) ->
         assert page.status_code == 200, screen.path
         assert ('<select id="company"' in page.text) == asks, screen.path
         assert f'href="/console/records?company={stocked.id}"' in page.text, screen.path
+        posted = [each.action for each in forms_of(page) if each.method == "POST"]
+        for action in posted if "/records" in path else ():
+            assert f"company={stocked.id}" in action or action == LOG_OUT, screen.path
 
 
 @ON_SQLITE

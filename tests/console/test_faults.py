@@ -14,7 +14,7 @@ from support.console import Browser, audited, error_beside, logged_in
 from support.databases import ON_SQLITE
 from support.rehearsal import Rehearsal, control_of
 from support.service import Service, StartService
-from support.together import check_all
+from support.together import together
 
 LIST = "/console/faults"
 NEW = f"{LIST}/new"
@@ -28,7 +28,7 @@ def faulty(share_service: StartService) -> Service:
 
 @pytest.fixture
 def control(faulty: Service) -> Iterator[Rehearsal]:
-    """The control endpoint, without rules at the end."""
+    """The control endpoint, which is reset at the end."""
     control = control_of(faulty)
     yield control
     control.client.post("reset", {})
@@ -98,7 +98,7 @@ def test_a_rule_is_ended(faulty: Service, control: Rehearsal) -> None:
 
 @ON_SQLITE
 @pytest.mark.usefixtures("control")
-@pytest.mark.parametrize("fault", FAULTS)
+@together("fault", FAULTS)
 def test_each_fault_has_a_form_that_can_be_sent_as_it_is(fault: str, faulty: Service) -> None:
     browser = logged_in(faulty)
     assert f"fault={fault}" in browser.get(NEW).text
@@ -122,29 +122,29 @@ def test_the_fields_of_a_rule(faulty: Service, control: Rehearsal) -> None:
     }
 
 
-REFUSED = {
-    "more than a day": ({"minutes": "1441"}, "minutes", "Enter one from 1 to 1440"),
-    "no end": ({"minutes": ""}, "minutes", "Enter one from 1 to 1440"),
-    "a parameter": ({"parameter-retry-after": "soon"}, "parameter-retry-after", "Send date or"),
-    "a set": ({"set": "nothing"}, "set", "Use a name from $metadata"),
-    "a method": ({"method": "TRACE"}, "method", "Send one of GET"),
-    "an id": ({"id": "a b"}, "id", "Send up to 40 letters"),
-    "a percentage": ({"percent": "0"}, "percent", "Enter one from 1 to 100"),
-    "every nth": ({"nth": "x"}, "nth", "Enter one from 1"),
-}
-
-
 @ON_SQLITE
-def test_an_error_is_shown_beside_its_field(faulty: Service, control: Rehearsal) -> None:
-    def check(case: str) -> None:
-        given, field, message = REFUSED[case]
-        browser = logged_in(faulty)
-        page = browser.submit(browser.get(f"{NEW}?fault=throttle"), NEW, **{"path": "*/x", **given})
-        assert message in error_beside(page, field)
-        assert 'value="*/x"' in page.text
-        assert control.client.get("").json() == {"rules": []}
-
-    check_all(REFUSED, check)
+@together(
+    ("field", "text", "message"),
+    [
+        ("minutes", "1441", "Enter one from 1 to 1440"),
+        ("minutes", "", "Enter one from 1 to 1440"),
+        ("parameter-retry-after", "soon", "Send date or"),
+        ("set", "nothing", "Use a name from $metadata"),
+        ("method", "TRACE", "Send one of GET"),
+        ("id", "a b", "Send up to 40 letters"),
+        ("percent", "0", "Enter one from 1 to 100"),
+        ("nth", "x", "Enter one from 1"),
+    ],
+)
+def test_an_error_is_shown_beside_its_field(
+    field: str, text: str, message: str, faulty: Service, control: Rehearsal
+) -> None:
+    browser = logged_in(faulty)
+    fields = {"path": "*/x", field: text}
+    page = browser.submit(browser.get(f"{NEW}?fault=throttle"), NEW, **fields)
+    assert message in error_beside(page, field)
+    assert 'value="*/x"' in page.text
+    assert control.client.get("").json() == {"rules": []}
 
 
 @ON_SQLITE

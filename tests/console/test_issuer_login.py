@@ -3,7 +3,7 @@
 import base64
 import time
 from collections.abc import Callable, Iterator, Mapping
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -24,7 +24,7 @@ from support.databases import ON_SQLITE, FreshDatabase
 from support.issuers import DISCOVERY, KEYS, LOOPBACK, TOKEN, IssuerCommand, OtherIssuer
 from support.lying_server import with_body
 from support.service import Roaming, Service
-from support.together import check_all
+from support.together import check_all, together
 from support.waiting import until
 
 CLIENT = ("--console-client-id", "the-console")
@@ -292,16 +292,15 @@ BAD_ANSWERS: dict[str, tuple[dict[str, str | None], str]] = {
 
 
 @ON_SQLITE
-def test_an_answer_that_is_not_valid(lasting: Known, strangers: Iterator[Browser]) -> None:
-    def check(case: str) -> None:
-        changed, message = BAD_ANSWERS[case]
-        stranger = next(strangers)
-        answer = come_back(stranger, lasting, **changed)
-        refused(stranger, answer, message)
-        assert stranger.cookies == {}
-        assert TOKEN not in lasting.issuer.asked
-
-    check_all(BAD_ANSWERS, check)
+@together("case", BAD_ANSWERS)
+def test_an_answer_that_is_not_valid(
+    case: str, lasting: Known, strangers: Iterator[Browser]
+) -> None:
+    (changed, message), stranger = BAD_ANSWERS[case], next(strangers)
+    answer = come_back(stranger, lasting, **changed)
+    refused(stranger, answer, message)
+    assert stranger.cookies == {}
+    assert TOKEN not in lasting.issuer.asked
 
 
 @ON_SQLITE
@@ -521,15 +520,15 @@ LIES = {
 
 
 @ON_SQLITE
-def test_answers_of_the_token_endpoint(lasting: Known, strangers: Iterator[Browser]) -> None:
-    def check(case: str) -> None:
-        lasting.issuer.lies[TOKEN], stranger = with_body(LIES[case]), next(strangers)
-        answer = come_back(stranger, lasting)
-        assert answer.status_code in (403, 502)
-        assert "the audit log has the reason." in answer.text
-        assert stranger.cookies == {}
-
-    check_all(LIES, check)
+@together("case", LIES)
+def test_answers_of_the_token_endpoint(
+    case: str, lasting: Known, strangers: Iterator[Browser]
+) -> None:
+    lasting.issuer.lies[TOKEN], stranger = with_body(LIES[case]), next(strangers)
+    answer = come_back(stranger, lasting)
+    assert answer.status_code in (403, 502)
+    assert "the audit log has the reason." in answer.text
+    assert stranger.cookies == {}
 
 
 @ON_SQLITE
@@ -677,18 +676,17 @@ UNUSABLE: dict[str, Callable[[OtherIssuer], None]] = {
 
 
 @ON_SQLITE
-def test_an_issuer_that_cannot_be_used(trusted: Callable[..., Known], stranger: Browser) -> None:
+@together("case", UNUSABLE)
+def test_an_issuer_that_cannot_be_used(
+    case: str, trusted: Callable[..., Known], stranger: Browser
+) -> None:
     """Nobody is sent there, since nothing that it answers could be checked."""
-
-    def check(case: str) -> None:
-        known = trusted()
-        UNUSABLE[case](known.issuer)
-        answer = stranger.get(known.start)
-        assert answer.status_code == 502
-        assert f"The login with {known.name} failed." in answer.text
-        assert stranger.cookies == {}
-
-    check_all(UNUSABLE, check)
+    known = trusted()
+    UNUSABLE[case](known.issuer)
+    answer = stranger.get(known.start)
+    assert answer.status_code == 502
+    assert f"The login with {known.name} failed." in answer.text
+    assert stranger.cookies == {}
 
 
 def test_removing_the_issuer_ends_its_sessions(
@@ -717,46 +715,35 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @ON_SQLITE
-def test_options_that_are_not_valid(command: IssuerCommand, lasting: Known) -> None:
-    def check(case: str) -> None:
-        options, message = REFUSED[case]
-        assert message in command.error("new", lasting.issuer.url, *options)
-
-    check_all(REFUSED, check)
+@together("case", REFUSED)
+def test_options_that_are_not_valid(case: str, command: IssuerCommand, lasting: Known) -> None:
+    options, message = REFUSED[case]
+    assert message in command.error("new", lasting.issuer.url, *options)
 
 
 @ON_SQLITE
-def test_the_endpoints_are_checked(command: IssuerCommand, folder: Path) -> None:
-    """When the issuer is added, and later."""
-    with OtherIssuer(folder) as issuer:
-        for member in ("authorization_endpoint", "token_endpoint"):
-            for url in BAD_URLS:
-                issuer.lie(DISCOVERY, issuer.discovery(**{member: url}))
-                error = command.error("new", issuer.url, *CLIENT, *ROLES)
-                assert "is not an https URL, or has a fragment" in error
+@together(("member", "url"), product(("authorization_endpoint", "token_endpoint"), BAD_URLS))
+def test_the_endpoints_are_checked(
+    member: str, url: str, command: IssuerCommand, lasting: Known
+) -> None:
+    lasting.issuer.lie(DISCOVERY, lasting.issuer.discovery(**{member: url}))
+    error = command.error("new", lasting.issuer.url, *CLIENT, *ROLES)
+    assert "is not an https URL, or has a fragment" in error
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("query", ["", "?", "?p=1"])
-def test_an_endpoint_may_have_a_query(query: str, known: Known, stranger: Browser) -> None:
-    endpoint = f"{known.issuer.url}/authorize{query}"
-    known.issuer.lie(DISCOVERY, known.issuer.discovery(authorization_endpoint=endpoint))
-    asked = parse_qs(urlsplit(sent_to(stranger, known)).query)
-    assert asked["response_type"] == ["code"]
-    assert asked.get("p") == (["1"] if query == "?p=1" else None)
-
-
-@ON_SQLITE
-def test_an_issuer_that_is_refreshed(
+def test_endpoints_may_have_a_query_and_are_fetched_again_by_a_refresh(
     command: IssuerCommand, known: Known, stranger: Browser
 ) -> None:
-    """Its endpoints are fetched again too."""
-    sent_to(stranger, known)
-    moved = known.issuer.discovery(authorization_endpoint=f"{known.issuer.url}/moved")
-    known.issuer.lie(DISCOVERY, moved)
-    assert "/moved?" not in sent_to(stranger, known)
-    command.done("refresh", known.name)
-    assert "/moved?" in sent_to(stranger, known)
+    former = urlsplit(sent_to(stranger, known)).path
+    for path, added in (("/a", None), ("/b?", None), ("/c?p=1", ["1"])):
+        endpoint = f"{known.issuer.url}{path}"
+        known.issuer.lie(DISCOVERY, known.issuer.discovery(authorization_endpoint=endpoint))
+        assert urlsplit(sent_to(stranger, known)).path == former
+        command.done("refresh", known.name)
+        address = urlsplit(sent_to(stranger, known))
+        former, asked = urlsplit(endpoint).path, parse_qs(address.query)
+        assert (address.path, asked["response_type"], asked.get("p")) == (former, ["code"], added)
 
 
 @ON_SQLITE

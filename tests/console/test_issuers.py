@@ -6,7 +6,7 @@ from support.clients import add_client
 from support.console import Browser, audited, error_beside
 from support.databases import ON_SQLITE
 from support.service import Service
-from support.together import check_all
+from support.together import together
 
 LIST = "/console/issuers"
 NEW = f"{LIST}/new"
@@ -63,46 +63,45 @@ def test_people_log_in_through_an_issuer(service: Service, admin: Browser, tmp_p
 
 
 LOGIN = {"console_client_id": "x", "console_role": "Staff=viewer"}
-REFUSED: dict[str, tuple[dict[str, str], str, str]] = {
-    "a reserved name": ({"name": "console"}, "name", "begins the subjects of other parties"),
-    "no url": ({"url": ""}, "url", "Enter it"),
-    "its own url": ({"url": "http://127.0.0.1:8080/comptoir/v2.0"}, "url", "is this service"),
-    "a url inside": ({"url": "https://127.0.0.1:1", "unchecked": ""}, "url", "not added"),
-    "no https": ({"url": "http://login.example.com"}, "url", "not added"),
-    "no audience": ({"audience": ""}, "audience", "Enter it"),
-    "algorithms": ({"algorithms": "none"}, "algorithms", "none"),
-    "a mapping": ({"map": "Reader"}, "map", "Write VALUE=ROLE"),
-    "an unknown role": ({"map": "Reader=nobody"}, "name", "does not exist"),
-    "a required claim": ({"require": "tid"}, "require", "Write CLAIM=VALUE"),
-    "a client alone": ({"console_client_id": "x"}, "console-client-id", "Name both, or neither"),
-    "roles alone": ({"console_role": "A=viewer"}, "console-client-id", "Name both, or neither"),
-    "another role": ({**LOGIN, "console_role": "A=owner"}, "console-role", "viewer or editor or"),
-    "a scope": ({**LOGIN, "console_scope": 'a "b"'}, "console-scope", "Invalid scope"),
-    "no company": ({"access": "some"}, "companies", "Choose at least one"),
-    "no claim": ({"access": "claim"}, "companies-claim", "Enter it"),
-}
 
 
 @ON_SQLITE
-def test_an_error_is_shown_beside_its_field(admin: Browser) -> None:
+@together(
+    ("given", "field", "message"),
+    [
+        ({"name": "console"}, "name", "begins the subjects of other parties"),
+        ({"url": ""}, "url", "Enter it"),
+        ({"url": "http://127.0.0.1:8080/comptoir/v2.0"}, "url", "is this service"),
+        ({"url": "https://127.0.0.1:1", "unchecked": ""}, "url", "not added"),
+        ({"url": "http://login.example.com"}, "url", "not added"),
+        ({"audience": ""}, "audience", "Enter it"),
+        ({"algorithms": "none"}, "algorithms", "none"),
+        ({"map": "Reader"}, "map", "Write VALUE=ROLE"),
+        ({"map": "Reader=nobody"}, "name", "does not exist"),
+        ({"require": "tid"}, "require", "Write CLAIM=VALUE"),
+        ({"console_client_id": "x"}, "console-client-id", "Name both, or neither"),
+        ({"console_role": "A=viewer"}, "console-client-id", "Name both, or neither"),
+        ({**LOGIN, "console_role": "A=owner"}, "console-role", "viewer or editor or"),
+        ({**LOGIN, "console_scope": 'a "b"'}, "console-scope", "Invalid scope"),
+        ({"access": "some"}, "companies", "Choose at least one"),
+        ({"access": "claim"}, "companies-claim", "Enter it"),
+    ],
+)
+def test_an_error_is_shown_beside_its_field(
+    given: dict[str, str], field: str, message: str, admin: Browser
+) -> None:
     """With what was entered, and nothing is added."""
-
-    def check(case: str) -> None:
-        given, field, message = REFUSED[case]
-        page = admin.submit(admin.get(NEW), NEW, **{**FIELDS, "scope_claim": "scp", **given})
-        assert message in error_beside(page, field)
-        assert 'value="scp"' in page.text
-        assert "entra" not in admin.get(LIST).text
-
-    check_all(REFUSED, check)
+    page = admin.submit(admin.get(NEW), NEW, **{**FIELDS, "scope_claim": "scp", **given})
+    assert message in error_beside(page, field)
+    assert 'value="scp"' in page.text
+    assert "entra" not in admin.get(LIST).text
 
 
 def test_a_form_names_no_file(admin: Browser, tmp_path: Path) -> None:
     """It could be any file of the host, whose content goes to the issuer."""
-    (tmp_path / "secret").write_text("s", encoding="utf-8")
-    page = admin.submit(
-        admin.get(NEW), NEW, **FIELDS, **LOGIN, console_secret_file=str(tmp_path / "secret")
-    )
-    page = admin.follow(page)
+    file = tmp_path / "secret"
+    file.write_text("s", encoding="utf-8")
+    fields = {**FIELDS, **LOGIN, "console_secret_file": str(file)}
+    page = admin.follow(admin.submit(admin.get(NEW), NEW, **fields))
     assert str(tmp_path) not in page.text
     admin.submit(page, f"{LIST}/remove")

@@ -7,9 +7,8 @@ import pytest
 from comptoir.auth.records import ConsoleRole
 from comptoir.features.console import ConsoleSettings
 from comptoir.features.console.logins import CODE_SECONDS, Logins
-from console.conftest import LoggedIn
 from support.companies import Company
-from support.console import Browser, audited, forms_of, new_code, origin_of
+from support.console import Browser, audited, forms_of, logged_in, new_code
 from support.databases import run_sql
 from support.service import Service, StartService
 from support.together import together
@@ -19,15 +18,14 @@ def attempt(browser: Browser, code: str) -> int:
     return browser.post("/console/login", {"code": code}).status_code
 
 
-def test_a_code_begins_one_session(own_service: Service) -> None:
+def test_a_code_begins_one_session(own_service: Service, own_stranger: Browser) -> None:
     service = own_service
-    stranger = Browser(service, origin_of(service.settings))
     code = new_code(service.admin, ConsoleRole.EDITOR, "bruno")
-    page = stranger.log_in(code)
+    page = own_stranger.log_in(code)
     assert page.status_code == 200
     assert "bruno" in page.text
     assert "editor" in page.text
-    other = stranger.another()
+    other = own_stranger.another()
     assert attempt(other, code) == 403
     assert other.cookies == {}
     (login,) = [each for each in audited(service, "console.login") if each.target == "bruno"]
@@ -47,17 +45,11 @@ def test_only_digests_are_stored(service: Service, stranger: Browser) -> None:
     assert not [each for each in audited(service, "console.login") if secret in repr(each)]
 
 
-def test_without_a_session_every_page_leads_to_the_login(stranger: Browser) -> None:
-    for path in ("/console", "/console/sessions"):
-        assert stranger.get(path).headers["location"] == "/console/login"
-    stranger.cookies[stranger.session_cookie] = "guessed"
-    assert stranger.get("/console").headers["location"] == "/console/login"
-
-
-def test_a_login_ends_the_session_that_the_browser_had(own_service: Service) -> None:
+def test_a_login_ends_the_session_that_the_browser_had(
+    own_service: Service, own_stranger: Browser
+) -> None:
     """And only that one; a login that fails ends none."""
-    service = own_service
-    browser = Browser(service, origin_of(service.settings))
+    service, browser = own_service, own_stranger
     other, former = browser.another(), browser.another()
     for each in (browser, other):
         each.log_in(new_code(service.admin, ConsoleRole.VIEWER, "carla"))
@@ -81,12 +73,9 @@ def test_the_end_by_the_user(admin: Browser) -> None:
     assert admin.get("/console").headers["location"] == "/console/login"
 
 
-def test_the_end_of_all_sessions_of_a_user(own_service: Service) -> None:
-    service = own_service
-    stranger = Browser(service, origin_of(service.settings))
-    admin = stranger.another()
-    admin.log_in(new_code(service.admin))
-    first, second = stranger.another(), stranger.another()
+def test_the_end_of_all_sessions_of_a_user(own_service: Service, own_stranger: Browser) -> None:
+    service, admin = own_service, logged_in(own_service)
+    first, second = own_stranger.another(), own_stranger.another()
     for each in (first, second):
         each.log_in(new_code(service.admin, ConsoleRole.VIEWER, "carla"))
     unopened = new_code(service.admin, ConsoleRole.VIEWER, "carla")
@@ -94,17 +83,22 @@ def test_the_end_of_all_sessions_of_a_user(own_service: Service) -> None:
     assert admin.submit(page, "/console/sessions/end", subject="carla").status_code == 303
     for each in (first, second):
         assert each.get("/console").headers["location"] == "/console/login"
-    assert attempt(stranger, unopened) == 403
+    assert attempt(own_stranger, unopened) == 403
     assert admin.get("/console").status_code == 200
     (end,) = [each for each in audited(service, "console.end") if each.target == "carla"]
     assert end.by == "console:anna"
 
 
+def check_own_sessions(browser: Browser) -> None:
+    """The user sees no sessions of others, and cannot end them."""
+    page = browser.get("/console/sessions")
+    assert "anna" not in page.text
+    assert browser.submit(page, "/console/sessions/end", subject="anna").status_code == 403
+
+
 def test_only_an_admin_ends_sessions_of_others(service: Service, stranger: Browser) -> None:
     stranger.log_in(new_code(service.admin, ConsoleRole.EDITOR, "dora"))
-    page = stranger.get("/console/sessions")
-    assert "anna" not in page.text
-    assert stranger.submit(page, "/console/sessions/end", subject="anna").status_code == 403
+    check_own_sessions(stranger)
 
 
 @together("subject", ["", "x" * 65, "a\nb", "\0"])
@@ -120,9 +114,7 @@ def test_the_end_of_the_sessions_of_nobody(service: Service, admin: Browser, sub
 def test_an_admin_of_some_companies_administers_none(service: Service, stranger: Browser) -> None:
     some = frozenset({service.new_company().id})
     stranger.log_in(new_code(service.admin, ConsoleRole.ADMIN, "gerd", some))
-    page = stranger.get("/console/sessions")
-    assert "anna" not in page.text
-    assert stranger.submit(page, "/console/sessions/end", subject="anna").status_code == 403
+    check_own_sessions(stranger)
     page = stranger.get("/console/requests")
     assert "Change the recording" not in page.text
     fields = {**dict(forms_of(page)[-2].fields), "level": "bodies", "for": "an hour"}
@@ -147,8 +139,8 @@ def test_a_session_ends_by_time(
 def test_nobody_is_let_in_while_the_database_does_not_answer(start_service: StartService) -> None:
     """Another process may have ended the session."""
     service = start_service()
-    browser = Browser(service, origin_of(service.settings))
-    page = browser.log_in(new_code(service.admin))
+    browser = logged_in(service)
+    page = browser.get("/console")
     run_sql(service.settings.database, "DROP TABLE console_sessions")
     for answer in (browser.get("/console"), browser.submit(page, "/console/sessions/log-out")):
         assert answer.status_code == 503
@@ -158,9 +150,9 @@ def test_nobody_is_let_in_while_the_database_does_not_answer(start_service: Star
 
 
 def test_a_form_of_an_ended_session_leads_to_the_login_and_can_be_sent_after_it(
-    service: Service, logged_in: LoggedIn, company: Company
+    service: Service, company: Company
 ) -> None:
-    editor = logged_in(ConsoleRole.EDITOR)
+    editor = logged_in(service, ConsoleRole.EDITOR)
     address = f"/console/records/unitsOfMeasureExt/new?company={company.id}"
     typed = {"field.code": "BOX"}
     ended = editor.another()

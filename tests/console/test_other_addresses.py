@@ -45,20 +45,15 @@ def company(service: Service) -> Company:
 @pytest.fixture(params=ROOTS)
 def elsewhere(request: pytest.FixtureRequest, service: Service, company: Company) -> Company:
     """The company at another address; the last one has no company in its path."""
-    (name,) = [
-        each["name"]
-        for each in service.client.get("companies").json()["value"]
-        if each["id"] == company.id
-    ]
+    name = service.client.record(f"companies({company.id})")["name"]
     root = str(request.param).format(id=company.id, name=name)
     return replace(company, root=f"{origin_of(service.settings)}{root}")
 
 
 def test_the_overview_shows_addresses_that_clients_use(service: Service) -> None:
     company = service.new_company("O'Neill / Söhne")
-    page = unescape(
-        logged_in(service, ConsoleRole.EDITOR).get(f"/console?company={company.id}").text
-    )
+    editor = logged_in(service, ConsoleRole.EDITOR)
+    page = unescape(editor.get(f"/console?company={company.id}").text)
     origin = origin_of(service.settings)
     assert f'<a href="{origin}/docs">' in page
     texts = re.findall("<code>([^<]+)</code>", page)
@@ -114,14 +109,10 @@ def test_it_needs_the_same_rights(service: Service, company: Company, elsewhere:
 def test_a_part_that_names_another_company_is_not_shown(service: Service, company: Company) -> None:
     """Its path does not show the company, which an option or a header names."""
     other = service.new_company("Other")
+    read = {"id": "1", "method": "GET"}
     parts = [
-        {"id": "1", "method": "GET", "url": f"/api/shippingAgentsExt?company={company.id}"},
-        {
-            "id": "2",
-            "method": "GET",
-            "url": "/api/shippingAgentsExt",
-            "headers": {"Company": company.id},
-        },
+        {**read, "url": f"/api/shippingAgentsExt?company={company.id}"},
+        {**read, "url": "/api/shippingAgentsExt", "headers": {"Company": company.id}},
     ]
     limited = logged_in(service, ConsoleRole.EDITOR, frozenset({other.id}))
     for part in parts:
@@ -129,15 +120,14 @@ def test_a_part_that_names_another_company_is_not_shown(service: Service, compan
         assert "UPS" in answer.text
         address = f"/console/requests/{answer.headers['x-request-id']}"
         assert limited.get(address).status_code == 404
-    own = other.post("$batch", {"requests": [{"id": "1", "method": "GET", "url": "items"}]})
+    own = other.post("$batch", {"requests": [{**read, "url": "items"}]})
     assert limited.get(f"/console/requests/{own.headers['x-request-id']}").status_code == 200
 
 
 def test_a_page_of_the_service_is_not_sent_again(service: Service) -> None:
     answer = service.send(httpx.Request("GET", f"{origin_of(service.settings)}/nothing"))
-    page = logged_in(service, ConsoleRole.EDITOR).get(
-        f"/console/requests/{answer.headers['x-request-id']}"
-    )
+    address = f"/console/requests/{answer.headers['x-request-id']}"
+    page = logged_in(service, ConsoleRole.EDITOR).get(address)
     assert "The request is not for the API, so the console does not send it again." in page.text
 
 

@@ -13,7 +13,7 @@ from comptoir.features.console import figures
 from comptoir.features.console.figures import MINUTES, Point, quantile
 from comptoir.features.console.screens.overview import HEIGHT, MISSING, WIDTH, charts
 from support.clients import add_client
-from support.console import Browser, new_code, origin_of
+from support.console import Browser, logged_in, new_code, origin_of
 from support.service import Service, StartService
 from support.together import together
 
@@ -35,17 +35,12 @@ def lines(page: str, title: str) -> dict[str, list[list[float]]]:
     }
 
 
-@pytest.fixture
-def sampled_once(start_service: StartService, monkeypatch: pytest.MonkeyPatch) -> Service:
-    """A service that samples its metrics at the start, and not again during the test."""
-    monkeypatch.setattr(figures, "SAMPLE_SECONDS", math.inf)
-    return start_service()
-
-
 def test_the_figures_are_those_since_the_last_sample(
-    sampled_once: Service, monkeypatch: pytest.MonkeyPatch
+    start_service: StartService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service = sampled_once
+    # the service samples its metrics at the start, and not again during the test
+    monkeypatch.setattr(figures, "SAMPLE_SECONDS", math.inf)
+    service = start_service()
     service.origin.get("metrics")
     service.client.get("companies")
     for _ in range(9):
@@ -56,14 +51,13 @@ def test_the_figures_are_those_since_the_last_sample(
     # it begins now, so its use is not noted by a write that would be among the figures
     page = Browser(service, origin_of(service.settings)).log_in(new_code(service.admin)).text
     latest, *_ = rows(page)
-    _, requests, half, most, refused, failed, waiting, lag = latest
-    assert float(requests) > 0
-    assert float(refused) > 0
-    assert 0 < float(half) <= float(most)
-    assert float(failed) == 0
+    requests, half, most, refused, failed, waiting, lag = map(float, latest[1:])
+    assert requests > 0
+    assert refused > 0
+    assert 0 < half <= most
     # one may be of a job of the service
-    assert int(waiting) <= 1
-    assert lag == "0"
+    assert waiting <= 1
+    assert failed == lag == 0
     # time goes to the right, where it is now, and the times of requests have one scale
     drawn = lines(page, "Response time")
     (now_1, p50), (now_2, p95) = drawn["1"][-1], drawn["2"][-1]
@@ -106,10 +100,8 @@ def test_quantiles(counts: tuple[int, ...], part: float, expected: float | None)
 
 
 def test_what_the_service_runs_with(own_service: Service, tmp_path: Path) -> None:
-    service = own_service
-    stranger = Browser(service, origin_of(service.settings))
-    viewer = stranger.another()
-    page = viewer.log_in(new_code(service.admin, ConsoleRole.VIEWER)).text
+    service, viewer = own_service, logged_in(own_service, ConsoleRole.VIEWER)
+    page = viewer.get("/console").text
     assert service.settings.base_url in page
     assert "<dd>ready</dd>" in page
     password = urlsplit(service.settings.database).password
@@ -119,6 +111,5 @@ def test_what_the_service_runs_with(own_service: Service, tmp_path: Path) -> Non
     assert webshop.name in viewed
     assert f"secret {webshop.secret[:4]}" in viewed
     assert webshop.secret not in viewed
-    company = service.new_company()
-    code = new_code(service.admin, companies=frozenset([company.id]))
-    assert webshop.name not in stranger.log_in(code).text
+    limited = logged_in(service, companies=frozenset([service.new_company().id]))
+    assert webshop.name not in limited.get("/console").text

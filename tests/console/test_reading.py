@@ -3,8 +3,6 @@
 from html import unescape
 from urllib.parse import urlencode
 
-import pytest
-
 from comptoir.auth.records import ConsoleRole
 from comptoir.features.console.captions import words
 from conftest import stock
@@ -15,16 +13,6 @@ from support.samples import CONTACT
 from support.service import Service
 from support.together import together
 from support.waiting import until
-
-
-@pytest.fixture(scope="module")
-def browser(service: Service) -> Browser:
-    return logged_in(service, ConsoleRole.EDITOR)
-
-
-@pytest.fixture
-def company(service: Service) -> Company:
-    return service.new_company()
 
 
 def page(browser: Browser, company: Company, path: str, key: str) -> str:
@@ -62,33 +50,33 @@ def test_a_name_as_words(name: str, wanted: str) -> None:
     assert words(name) == wanted
 
 
-def test_values_are_shown_as_people_read_them(browser: Browser, company: Company) -> None:
-    stock(company)
-    at = str(company.record(f"contactsExt({CONTACT})")["lastModifiedDateTime"])
+def test_values_are_shown_as_people_read_them(browser: Browser, specimens: Company) -> None:
+    stock(specimens)
+    at = str(specimens.record(f"contactsExt({CONTACT})")["lastModifiedDateTime"])
 
-    shown = page(browser, company, "contactsExt/record", CONTACT)
+    shown = page(browser, specimens, "contactsExt/record", CONTACT)
 
     assert 'Contact business relation <code class="name">contactBusinessRelation</code>' in shown
     assert f'<time datetime="{at}">{at[:10]} {at[11:16]} UTC</time>' in shown
     assert "<bdi>Yes</bdi>" in shown
     assert "correct horse" not in shown
-    company.load("contactsExt", {"number": "X", "city": "Graz", "displayName": "X"})
-    [other] = company.listed("contactsExt", {"$filter": "number eq 'X'"})
-    shown = page(browser, company, "contactsExt/record", str(other["id"]))
+    specimens.load("contactsExt", {"number": "X", "city": "Graz", "displayName": "X"})
+    [other] = specimens.listed("contactsExt", {"$filter": "number eq 'X'"})
+    shown = page(browser, specimens, "contactsExt/record", str(other["id"]))
     filled, _, blank = shown.partition("without a value")
     assert 'class="name">city</code>' in filled
     assert 'class="name">addressLine2</code>' in blank
 
 
-def test_numbers_have_their_exact_value(browser: Browser, company: Company) -> None:
-    company.load("salesPricesExt", {"entryNo": 1, "assetType": "Item", "unitPrice": 12345.67})
+def test_numbers_have_their_exact_value(browser: Browser, specimens: Company) -> None:
+    specimens.load("salesPricesExt", {"entryNo": 1, "assetType": "Item", "unitPrice": 12345.67})
 
-    shown = page(browser, company, "salesPricesExt/record", "1")
+    shown = page(browser, specimens, "salesPricesExt/record", "1")
 
     assert '<data value="12345.67">12345.67</data>' in shown
 
 
-def test_what_a_value_names_is_a_link_with_its_name(browser: Browser, company: Company) -> None:
+def test_what_a_value_names_is_a_link_with_its_name(browser: Browser, specimens: Company) -> None:
     names = ("number", "type", "displayName", "companyNumber")
     for values in (
         ("C1", "Person", "not this", ""),
@@ -96,11 +84,11 @@ def test_what_a_value_names_is_a_link_with_its_name(browser: Browser, company: C
         ("P", "Person", "Keeper", "C2"),
         ("Q", "Person", "Nobody's", "C1"),
     ):
-        company.load("contactsExt", dict(zip(names, values, strict=True)))
-    keys = {each["number"]: str(each["id"]) for each in company.listed("contactsExt")}
+        specimens.load("contactsExt", dict(zip(names, values, strict=True)))
+    keys = {each["number"]: str(each["id"]) for each in specimens.listed("contactsExt")}
 
-    shown = page(browser, company, "contactsExt/record", keys["P"])
-    other = page(browser, company, "contactsExt/record", keys["Q"])
+    shown = page(browser, specimens, "contactsExt/record", keys["P"])
+    other = page(browser, specimens, "contactsExt/record", keys["Q"])
 
     assert "</bdi></a> Mill <b> & Sons" in shown
     named = opened(browser, address_of(shown, "<bdi>C2</bdi>"))
@@ -108,30 +96,30 @@ def test_what_a_value_names_is_a_link_with_its_name(browser: Browser, company: C
     assert "<bdi>C1</bdi></a>" not in other
 
 
-def test_related_records_are_counted_and_lead_back(browser: Browser, company: Company) -> None:
-    company.load("itemsExt", {"number": "I'1", "displayName": "Chair"})
+def test_related_records_are_counted_and_lead_back(browser: Browser, specimens: Company) -> None:
+    specimens.load("itemsExt", {"number": "I'1", "displayName": "Chair"})
     texts = [{"itemNo": "I'1", "languageCode": code} for code in ("DEU", "FRA")]
-    company.load("itemTranslationsExt", *texts, {"itemNo": "I2", "languageCode": "DEU"})
-    [item] = company.listed("itemsExt")
+    specimens.load("itemTranslationsExt", *texts, {"itemNo": "I2", "languageCode": "DEU"})
+    [item] = specimens.listed("itemsExt")
 
     def counted() -> str | None:
         # a busy machine may not count in time
-        text = page(browser, company, "itemsExt/record", str(item["id"]))
+        text = page(browser, specimens, "itemsExt/record", str(item["id"]))
         return text if ">Translations</a> 2" in text and ">Prices</a> 0" in text else None
 
     shown = until(counted, "the number of each record's relations")
     listed = opened(browser, address_of(shown, "Translations"))
     assert listed.count('<th scope="row"') == 2
-    [text, _] = company.listed("itemTranslationsExt", {"$filter": "itemNo eq 'I''1'"})
-    back = page(browser, company, "itemTranslationsExt/record", str(text["id"]))
+    [text, _] = specimens.listed("itemTranslationsExt", {"$filter": "itemNo eq 'I''1'"})
+    back = page(browser, specimens, "itemTranslationsExt/record", str(text["id"]))
     assert "<bdi>I'1</bdi></a> Chair" in back
 
 
-def test_a_record_as_json(browser: Browser, company: Company) -> None:
-    stock(company)
+def test_a_record_as_json(browser: Browser, specimens: Company) -> None:
+    stock(specimens)
 
     document = opened(
-        browser, address_of(page(browser, company, "contactsExt/record", CONTACT), "As JSON")
+        browser, address_of(page(browser, specimens, "contactsExt/record", CONTACT), "As JSON")
     )
 
     assert '"displayName":"Annette Hill"' in document
@@ -139,14 +127,16 @@ def test_a_record_as_json(browser: Browser, company: Company) -> None:
 
 
 @ON_SQLITE
-def test_a_viewer_reads_and_is_offered_nothing_else(service: Service, company: Company) -> None:
-    stock(company)
-    viewer = logged_in(service, ConsoleRole.VIEWER)
+def test_a_viewer_reads_and_is_offered_nothing_else(
+    specimen_service: Service, specimens: Company
+) -> None:
+    stock(specimens)
+    viewer = logged_in(specimen_service, ConsoleRole.VIEWER)
 
-    shown = page(viewer, company, "contactsExt/record", CONTACT)
+    shown = page(viewer, specimens, "contactsExt/record", CONTACT)
 
     assert ">History</a>" in shown
     assert ">Edit</a>" not in shown
     assert "Delete…" not in shown
-    listed = opened(viewer, f"/console/records/contactsExt?company={company.id}")
+    listed = opened(viewer, f"/console/records/contactsExt?company={specimens.id}")
     assert ">New</a>" not in listed

@@ -6,7 +6,7 @@ from itertools import chain
 import msgspec
 
 from comptoir.catalog import MODEL
-from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.model import EntitySet
 from comptoir.edm.overlay import overlaid
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
@@ -14,7 +14,7 @@ from comptoir.features.console.record_form import editable, form_fields, shown_p
 from comptoir.features.console.values import decoded, empty, encoded, shown, typed
 from support.samples import SAMPLES
 from support.specimen import SPECIMEN, WITH_SPECIMENS
-from support.together import check_all, together
+from support.together import together
 
 BEHAVIOUR = business_central(CURRENT)
 OF_BUSINESS_CENTRAL = overlaid(MODEL, MODEL.tables, BEHAVIOUR.forms)
@@ -22,31 +22,22 @@ SETS = list(chain(WITH_SPECIMENS.sets, OF_BUSINESS_CENTRAL.sets))
 """Every entity set, as it is in each profile."""
 
 
-def set_named(name: str, model: Model = MODEL) -> EntitySet:
-    return model.by_name[name]
-
-
 def test_each_type_has_its_control() -> None:
     controls = {each.name: each.control for each in form_fields(SPECIMEN, {})}
 
+    lines = ("code", "series", "text", "mirrored", "reference", "moment")
     assert controls == {
-        "code": "line",
-        "series": "line",
+        **dict.fromkeys(lines, "line"),
+        **dict.fromkeys(("amount", "rate"), "number"),
         "rank": "whole",
-        "text": "line",
-        "mirrored": "line",
-        "amount": "number",
-        "rate": "number",
         "active": "choice",
-        "reference": "line",
         "day": "day",
-        "moment": "line",
         "content": "lines",
     }
 
 
 def test_a_field_says_what_it_accepts() -> None:
-    contact = {each.name: each for each in form_fields(set_named("contactsExt").type, {})}
+    contact = {each.name: each for each in form_fields(MODEL.by_name["contactsExt"].type, {})}
 
     assert contact["number"].note == "Up to 100 characters."
     assert contact["customerTemplateId"].note.startswith("A Guid, such as 5d115c9c-")
@@ -56,7 +47,7 @@ def test_a_field_says_what_it_accepts() -> None:
 
 
 def test_a_property_with_few_values_is_a_choice() -> None:
-    contact = set_named("contactsExt", OF_BUSINESS_CENTRAL).type
+    contact = OF_BUSINESS_CENTRAL.by_name["contactsExt"].type
     declared = contact.by_name["type"]
 
     [found] = [each for each in form_fields(contact, {"type": "Person"}) if each.name == "type"]
@@ -69,45 +60,41 @@ def test_a_property_with_few_values_is_a_choice() -> None:
 
 
 def test_text_with_line_ends_gets_a_field_with_lines() -> None:
-    contact = set_named("contactsExt").type
+    contact = MODEL.by_name["contactsExt"].type
 
     [found] = [each for each in form_fields(contact, {"name2": "a\nb"}) if each.name == "name2"]
 
     assert found.control == "lines"
 
 
-def test_a_key_and_what_the_service_sets_are_only_shown() -> None:
-    def check(entity_set: EntitySet) -> None:
-        entity_type = entity_set.type
-        changed = {each.name for each in editable(entity_type)}
-        shown_only = {each.name for each in shown_properties(entity_type, {}, whole=False)}
+@together("entity_set", SETS)
+def test_a_key_and_what_the_service_sets_are_only_shown(entity_set: EntitySet) -> None:
+    entity_type = entity_set.type
+    changed = {each.name for each in editable(entity_type)}
+    shown_only = {each.name for each in shown_properties(entity_type, {}, whole=False)}
 
-        assert entity_type.key in shown_only
-        assert changed | shown_only == set(entity_type.by_name)
-        assert not changed & shown_only
-        if entity_type.modified_at is not None:
-            assert entity_type.modified_at.name in shown_only
-
-    check_all(SETS, check)
+    assert entity_type.key in shown_only
+    assert changed | shown_only == set(entity_type.by_name)
+    assert not changed & shown_only
+    if entity_type.modified_at is not None:
+        assert entity_type.modified_at.name in shown_only
 
 
 def test_a_new_record_may_have_a_key_unless_the_service_generates_it() -> None:
-    agent, unit = set_named("shippingAgentsExt").type, set_named("unitsOfMeasureExt").type
+    agent, unit = MODEL.by_name["shippingAgentsExt"].type, MODEL.by_name["unitsOfMeasureExt"].type
 
     assert [each.name for each in editable(agent, creating=True)] == ["code", "name"]
     created = [each.name for each in editable(unit, creating=True)]
     assert created == [each.name for each in unit.properties]
 
 
-def test_an_untouched_form_changes_nothing() -> None:
-    def check(entity_set: EntitySet) -> None:
-        values = decoded(msgspec.json.encode(SAMPLES.get(entity_set.name, {})))
+@together("entity_set", SETS)
+def test_an_untouched_form_changes_nothing(entity_set: EntitySet) -> None:
+    values = decoded(msgspec.json.encode(SAMPLES.get(entity_set.name, {})))
 
-        for each in editable(entity_set.type):
-            before = values.get(each.name, empty(each))
-            assert typed(each, shown(each, before), before) == before
-
-    check_all(SETS, check)
+    for each in editable(entity_set.type):
+        before = values.get(each.name, empty(each))
+        assert typed(each, shown(each, before), before) == before
 
 
 @together(

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Mapping
 from html import unescape
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +28,7 @@ from support.databases import ON_SQLITE
 from support.rehearsal import control_of
 from support.samples import CONTACT, SHIPPING_AGENT, UNKNOWN
 from support.service import Service, StartService
-from support.together import check_all
+from support.together import together
 
 PERSON = "5d115c9c-44e3-4a11-bb43-000d3a2feca1"
 EMPLOYER = "5d115c9c-44e3-4a11-bb43-000d3a2feca2"
@@ -180,41 +181,33 @@ def test_a_page_of_a_read(company: Company, browser: Browser) -> None:
     assert browser.get(address).status_code == 200
 
 
-def test_the_record_that_a_request_is_about(contacts: Company, browser: Browser) -> None:
-    def check(case: tuple[str, str]) -> None:
-        path, record = case
-        answer = contacts.get(path)
-        page = browser.get(f"/console/requests/{answer.headers['x-request-id']}")
-        found = re.search(r'href="([^"]*)">Record now', page.text)
-        assert (found is not None) == bool(record)
-        if found is not None:
-            address = unescape(found[1])
-            assert parse_qs(urlsplit(address).query)["key"] == [record]
-            assert browser.get(address).status_code == 200
-
-    check_all(
-        [
-            (f"contactsExt({PERSON})", PERSON),
-            ("contactsExt(number='P/1')", PERSON),
-            ("contactsExt(number=%27P%2F1%27)", PERSON),
-            ("contactsExt(number='P/1')/displayName", PERSON),
-            ("contactsExt(number='P/1')/displayName/$value", PERSON),
-            (f"contactsExt({PERSON})/nothing", PERSON),
-            (f"contactsExt({PERSON})/company", EMPLOYER),
-            (f"contactsExt({PERSON})/company/displayName", EMPLOYER),
-            (f"contactsExt({EMPLOYER})/people", EMPLOYER),
-            (f"contactsExt({EMPLOYER})/people({PERSON})", PERSON),
-            (f"contactsExt({EMPLOYER})/company/people/$count", EMPLOYER),
-            ("unitsOfMeasureExt('P/1')/displayName", "P/1"),
-            ("contactsExt", ""),
-            ("nothingExt('1')", ""),
-            ("", ""),
-            (f"contactsExt({UNKNOWN})", ""),
-            ("contactsExt(number='P/1", ""),
-            ("a/" * 2_000, ""),
-        ],
-        check,
-    )
+@together(
+    ("path", "record"),
+    [
+        (f"contactsExt({PERSON})", PERSON),
+        ("contactsExt(number='P/1')", PERSON),
+        ("contactsExt(number=%27P%2F1%27)", PERSON),
+        ("contactsExt(number='P/1')/displayName", PERSON),
+        ("contactsExt(number='P/1')/displayName/$value", PERSON),
+        (f"contactsExt({PERSON})/nothing", PERSON),
+        (f"contactsExt({PERSON})/company", EMPLOYER),
+        (f"contactsExt({PERSON})/company/displayName", EMPLOYER),
+        (f"contactsExt({EMPLOYER})/people", EMPLOYER),
+        (f"contactsExt({EMPLOYER})/people({PERSON})", PERSON),
+        (f"contactsExt({EMPLOYER})/company/people/$count", EMPLOYER),
+        ("unitsOfMeasureExt('P/1')/displayName", "P/1"),
+        *(("contactsExt", ""), ("nothingExt('1')", ""), ("", ""), ("a/" * 2_000, "")),
+        *((f"contactsExt({UNKNOWN})", ""), ("contactsExt(number='P/1", "")),
+    ],
+)
+def test_the_record_that_a_request_is_about(
+    path: str, record: str, contacts: Company, browser: Browser
+) -> None:
+    found = re.search(r'href="([^"]*)">Record now', page_of(browser, contacts.get(path)))
+    assert (found is not None) == bool(record)
+    if found is not None:
+        assert parse_qs(urlsplit(found[1]).query)["key"] == [record]
+        assert browser.get(found[1]).status_code == 200
 
 
 def test_the_record_that_a_request_has_created(contacts: Company, browser: Browser) -> None:
@@ -225,9 +218,8 @@ def test_the_record_that_a_request_has_created(contacts: Company, browser: Brows
 
 def command_of(browser: Browser, answer: httpx.Response) -> str:
     """The command of the request that got an answer."""
-    page = browser.get(f"/console/requests/{answer.headers['x-request-id']}")
-    shown = page.text.partition('id="curl"')[2].partition(">")[2]
-    return unescape(shown.partition("</pre>")[0])
+    shown = page_of(browser, answer).partition('id="curl"')[2].partition(">")[2]
+    return shown.partition("</pre>")[0]
 
 
 def run(service: Service, command: str) -> httpx.Response:
@@ -242,17 +234,14 @@ def run(service: Service, command: str) -> httpx.Response:
 
 
 @ON_SQLITE
-def test_a_command_sends_the_token_to_nobody_else(recording: Service, browser: Browser) -> None:
-    def check(path: str) -> None:
-        asked = httpx.Request("GET", recording.settings.base_url)
-        asked.url = asked.url.copy_with(raw_path=path.encode())
-        shown = page_of(browser, recording.send(asked)).partition('id="curl"')[2]
-        command = shown.partition(">")[2].partition("</pre>")[0]
-
-        url = urlsplit(shlex.split(command)[-1])
-        assert f"{url.scheme}://{url.netloc}" == origin_of(recording.settings)
-
-    check_all(["//evil.example/api", "///evil.example"], check)
+@together("path", ["//evil.example/api", "///evil.example"])
+def test_a_command_sends_the_token_to_nobody_else(
+    path: str, recording: Service, browser: Browser
+) -> None:
+    asked = httpx.Request("GET", recording.settings.base_url)
+    asked.url = asked.url.copy_with(raw_path=path.encode())
+    url = urlsplit(shlex.split(command_of(browser, recording.send(asked)))[-1])
+    assert f"{url.scheme}://{url.netloc}" == origin_of(recording.settings)
 
 
 def alert_of(page: str) -> str:
@@ -319,19 +308,11 @@ def test_refused_credentials_are_explained(
 
 
 def test_a_batch_shows_its_parts(company: Company, browser: Browser) -> None:
-    batch = {
-        "requests": [
-            {"id": "one", "method": "GET", "url": AGENT},
-            {
-                "id": "two",
-                "method": "PATCH",
-                "url": AGENT,
-                "headers": JSON | {"If-Match": '"x"'},
-                "body": {"name": "in a batch"},
-            },
-        ]
-    }
-    answer = company.post("$batch", batch)
+    read = {"id": "one", "method": "GET", "url": AGENT}
+    headers = JSON | {"If-Match": '"x"'}
+    write = {"id": "two", "method": "PATCH", "url": AGENT, "headers": headers}
+    requests = [read, write | {"body": {"name": "in a batch"}}]
+    answer = company.post("$batch", {"requests": requests})
     page = page_of(browser, answer)
 
     assert f"one: GET /companies({company.id})/{AGENT}" in page
@@ -406,23 +387,19 @@ def test_a_batch_in_multipart_as_curl(company: Company, browser: Browser) -> Non
 
 
 @ON_SQLITE
-def test_a_batch_that_is_not_kept_as_a_whole(company: Company, browser: Browser) -> None:
-    def check(case: tuple[list[object], str]) -> None:
-        requests, problem = case
-        answer = company.post("$batch", {"requests": requests})
-        assert f"{problem}, so the command is not complete." in page_of(browser, answer)
-
-    cases: list[tuple[list[object], str]] = [
-        (
-            [{"id": "1", "method": "PATCH", "url": AGENT, "body": {"name": "x" * 70_000}}],
-            "The whole body of the request is not kept",
-        ),
-        (
-            [{"id": "1", "method": "PATCH", "url": CONTACT_URL, "body": {"onlinePassword": "x"}}],
-            "The request has a secret, which is not kept",
-        ),
-    ]
-    check_all(cases, check)
+@together(
+    ("url", "body", "problem"),
+    [
+        (AGENT, {"name": "x" * 70_000}, "The whole body of the request is not kept"),
+        (CONTACT_URL, {"onlinePassword": "x"}, "The request has a secret, which is not kept"),
+    ],
+)
+def test_a_batch_that_is_not_kept_as_a_whole(
+    url: str, body: Mapping[str, str], problem: str, company: Company, browser: Browser
+) -> None:
+    part = {"id": "1", "method": "PATCH", "url": url, "body": body}
+    page = page_of(browser, company.post("$batch", {"requests": [part]}))
+    assert f"{problem}, so the command is not complete." in page
 
 
 @ON_SQLITE
@@ -445,10 +422,8 @@ def test_a_user_sees_the_requests_of_own_companies(
     other = recording.new_company()
     limited = logged_in(recording, ConsoleRole.VIEWER, frozenset({other.id}))
     foreign, own = company.get(AGENT), other.get("shippingAgentsExt")
-    batch = {
-        "requests": [{"id": "1", "method": "GET", "url": f"/api/companies({company.id})/{AGENT}"}]
-    }
-    mixed = recording.client.post("$batch", batch)
+    part = {"id": "1", "method": "GET", "url": f"/api/companies({company.id})/{AGENT}"}
+    mixed = recording.client.post("$batch", {"requests": [part]})
 
     assert [each.id for each in rows(limited)] == [own.headers["x-request-id"]]
     for answer in (foreign, mixed):

@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from itertools import product
 from urllib.parse import urlsplit
 
 import httpx
@@ -14,7 +15,7 @@ from support.console import Browser, error_beside, forms_of, logged_in
 from support.databases import ON_SQLITE
 from support.samples import CONTACT, SHIPPING_AGENT, UNKNOWN
 from support.service import Service, StartService
-from support.together import check_all
+from support.together import check_all, together
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 OLD = 'W/"1"'
@@ -73,18 +74,15 @@ def test_a_request_that_got_412_is_corrected(company: Company, browser: Browser)
     assert f"If-Match: {tag}" in entries(opened)["headers"].split("\n")
     assert OLD not in entries(opened)["headers"]
     plain = form_at(browser, refused)
-    assert f"tag:</strong> The record has changed, and its ETag is now {tag}" in unescape(
-        plain.text
-    )
+    reason = f"tag:</strong> The record has changed, and its ETag is now {tag}"
+    assert reason in unescape(plain.text)
 
     filled = browser.submit(plain, address_of(refused), tag="now", body='{"name": "typed"}')
     assert entries(filled) == {**entries(opened), "body": '{"name":"typed"}'}
     assert company.record(AGENT)["name"] != "Corrected"
     done = browser.submit(opened, address_of(refused))
     assert statuses(done) == ["First response 412 tag", "New response 200"]
-    assert "<mark>  &#34;name&#34;: &#34;Corrected&#34;" in done.text.replace(
-        "<mark>    ", "<mark>  "
-    )
+    assert re.search("<mark> +&#34;name&#34;: &#34;Corrected&#34;", done.text)
     assert company.record(AGENT)["name"] == "Corrected"
     assert company.changes()[-1].by == "console:anna"
     assert entries(done) == entries(opened)
@@ -104,19 +102,11 @@ def test_every_part_of_a_request_can_be_changed(company: Company, browser: Brows
 
     path = f"{urlsplit(company.root).path}/{AGENT}?$select=name"
     headers = "Content-Type: application/json\r\n\r\n  If-Match: *\r\nPrefer:return=minimal"
-    answer = browser.submit(
-        opened,
-        address_of(read),
-        method="PATCH",
-        address=path,
-        headers=headers,
-        body='{"name":\r\n "Ünïcode"}',
-    )
+    changed = {"method": "PATCH", "address": path, "headers": headers}
+    answer = browser.submit(opened, address_of(read), **changed, body='{"name":\r\n "Ünïcode"}')
     assert statuses(answer) == ["First response 200", "New response 204"]
     assert company.record(AGENT)["name"] == "Ünïcode"
-    filtered = (
-        path.partition("(")[0] + f"({company.id})/shippingAgentsExt?$filter=name eq 'Ünïcode'"
-    )
+    filtered = f"{urlsplit(company.root).path}/shippingAgentsExt?$filter=name eq 'Ünïcode'"
     answer = browser.submit(opened, address_of(read), address=filtered)
     assert statuses(answer)[1] == "New response 200"
     assert "Ünïcode" in unescape(answer.text).partition('id="new"')[2].partition("</pre>")[0]
@@ -170,8 +160,13 @@ def test_what_was_not_kept_must_be_completed(company: Company, browser: Browser)
     contact = f"contactsExt({CONTACT})"
     whole = '{"name": "Completed"}'
 
-    def check(case: tuple[str, dict[str, str], str, str, str]) -> None:
-        path, body, note, message, correct = case
+    secret, cut = {"onlinePassword": SECRET}, {"name": "x", "code": "y" * 600}
+    other, part = '{"onlinePassword": "other"}', "A part of this was not kept. Complete it."
+    has_secret = "The request has a secret, which is not kept"
+    for path, body, note, message, correct in (
+        (contact, secret, has_secret, f"{part} Replace ••• by a value.", other),
+        (AGENT, cut, "The whole body of the request is not kept", part, whole),
+    ):
         answer = company.patch(path, body, if_match="*")
         opened = form_at(browser, answer)
         assert f"{note}. Complete the request: until then, it is not sent." in opened.text
@@ -184,26 +179,6 @@ def test_what_was_not_kept_must_be_completed(company: Company, browser: Browser)
         assert statuses(done)[1] == "New response 200"
         assert "until then, it is not sent" not in done.text
         assert len(company.changes()) == before + 1
-
-    check_all(
-        [
-            (
-                contact,
-                {"onlinePassword": SECRET},
-                "The request has a secret, which is not kept",
-                "A part of this was not kept. Complete it. Replace ••• by a value.",
-                '{"onlinePassword": "other"}',
-            ),
-            (
-                AGENT,
-                {"name": "x", "code": "y" * 600},
-                "The whole body of the request is not kept",
-                "A part of this was not kept. Complete it.",
-                whole,
-            ),
-        ],
-        check,
-    )
     plain = company.request("PATCH", AGENT, headers={"If-Match": "*", "Content-Type": "text/plain"})
     assert "is not kept" not in form_at(browser, plain).text
     noted = company.get(AGENT, headers={"Referer": f"https://shop.example/?pin={SECRET}"})
@@ -225,13 +200,9 @@ def test_the_response_is_that_of_a_client(company: Company, browser: Browser) ->
     shown = browser.submit(form_at(browser, read), address_of(read))
     assert statuses(shown) == ["First response 200", "New response 200"]
     assert "<mark>" not in shown.text.partition("Correct, and send once more")[0]
-    refused = browser.submit(
-        form_at(browser, read),
-        address_of(read),
-        method="PATCH",
-        headers="Content-Encoding: gzip\nIf-Match: *\nContent-Type: application/json",
-        body="{}",
-    )
+    headers = "Content-Encoding: gzip\nIf-Match: *\nContent-Type: application/json"
+    changed = {"method": "PATCH", "headers": headers, "body": "{}"}
+    refused = browser.submit(form_at(browser, read), address_of(read), **changed)
     assert statuses(refused)[1] == "New response 415 media type"
     missing = company.get(f"shippingAgentsExt({UNKNOWN})")
     filled = browser.submit(form_at(browser, missing), address_of(missing), tag="now")
@@ -257,25 +228,25 @@ def test_only_a_user_of_the_console_sends(
 
 
 @ON_SQLITE
-def test_texts_that_no_browser_sends_by_itself(company: Company, browser: Browser) -> None:
+@together(
+    "text", ["\0", "<script>alert(1)</script>", "\N{RIGHT-TO-LEFT OVERRIDE}\x1b[31m", "9" * 5_000]
+)
+def test_texts_that_no_browser_sends_by_itself(
+    text: str, company: Company, browser: Browser
+) -> None:
     read = company.get(AGENT, "$select=name")
     opened, base = form_at(browser, read), urlsplit(company.root).path
-
-    def check(text: str) -> None:
-        for method in ("GET", "PATCH"):
-            for fields in (
-                {"address": f"{base}/{text}?$filter={text}"},
-                {"headers": f"If-Match: {text}\nAccept: {text}"},
-                {"body": text},
-                {"method": text},
-                {"address": f"{base}/{text}", "tag": "now"},
-            ):
-                sent = {"method": method, **fields}
-                answer = browser.submit(opened, address_of(read), **sent)
-                assert answer.status_code in (200, 400), sent
-                assert "<script>alert" not in answer.text, sent
-
-    check_all(
-        ["\0", "<script>alert(1)</script>", "\N{RIGHT-TO-LEFT OVERRIDE}\x1b[31m", "9" * 5_000],
-        check,
-    )
+    for method, fields in product(
+        ("GET", "PATCH"),
+        (
+            {"address": f"{base}/{text}?$filter={text}"},
+            {"headers": f"If-Match: {text}\nAccept: {text}"},
+            {"body": text},
+            {"method": text},
+            {"address": f"{base}/{text}", "tag": "now"},
+        ),
+    ):
+        sent = {"method": method, **fields}
+        answer = browser.submit(opened, address_of(read), **sent)
+        assert answer.status_code in (200, 400), sent
+        assert "<script>alert" not in answer.text, sent

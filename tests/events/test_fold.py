@@ -26,12 +26,6 @@ def history(*steps: tuple[str, str]) -> list[Change]:
     ]
 
 
-def folded(changes: Sequence[Change], most: int = 1_000) -> list[Notification]:
-    fold = Fold(most)
-    fold.add(changes)
-    return fold.notifications()
-
-
 def plainly(changes: Sequence[Change], most: int) -> list[Notification]:
     """The specification's sentences, one after the other, without regard to memory and time."""
     left: list[Change] = []
@@ -78,12 +72,12 @@ def test_it_is_as_the_specification_says(
 @given(st.lists(steps, max_size=40))
 def test_nothing_is_lost(taken: list[tuple[str, str]]) -> None:
     """Each record's last notification is of its last change, and they are in order."""
-    changes = history(*taken)
-    found = folded(changes)
+    changes, fold = history(*taken), Fold(1_000)
+    fold.add(changes)
+    found = fold.notifications()
     assert [each.at for each in found] == sorted({each.at for each in found})
     last = {each.record: (CHANGE_TYPES[each.verb], each.at) for each in changes}
     assert {each.record: (each.change_type, each.at) for each in found} == last
-    hidden = [each for each in changes if each.verb != UPDATE]
     assert [(each.record, each.at) for each in found if each.change_type != "updated"] == [
-        (each.record, each.at) for each in hidden
+        (each.record, each.at) for each in changes if each.verb != UPDATE
     ]

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import ip_network
@@ -19,10 +18,12 @@ from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.auth.tokens import Scope
 from comptoir.catalog import MODEL
 from comptoir.edm.times import INSTANT
+from comptoir.errors.refusal import Refusal
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.features.notifications import sender
 from comptoir.features.notifications.notifications import at
+from comptoir.features.notifications.resource import shake_hands
 from comptoir.features.notifications.sender import Outcome, Sender, outcome_of
 from comptoir.features.notifications.subscriptions import (
     LEASE_SECONDS,
@@ -30,7 +31,7 @@ from comptoir.features.notifications.subscriptions import (
     Subscriptions,
     new_id,
 )
-from comptoir.outgoing import PostAnswer
+from comptoir.outgoing import Post, PostAnswer
 from comptoir.outgoing.session import Guard, Outgoing
 from comptoir.store.control import ControlWatch
 from comptoir.store.jobs import every, running
@@ -39,8 +40,8 @@ from support.client import record, tag_of
 from support.clients import Webshop, add_client
 from support.clocks import SetClock
 from support.companies import Company
-from support.databases import in_database, run_sql
-from support.receiver import Receiver, cut, status
+from support.databases import in_database
+from support.receiver import Answer, Receiver, cut, status
 from support.roles import tokens_of_roles
 from support.service import Service, StartService
 from support.waiting import PATIENCE_SECONDS, until
@@ -66,6 +67,11 @@ class FailingClock(SetClock):
         return super().__call__()
 
 
+def new_post() -> Post:
+    """Posts by sockets, to this machine too."""
+    return Outgoing(Guard([ip_network("127.0.0.0/8")], plain=True)).post
+
+
 class Rig:
     """A sender over the database of a service, whose requests are posted by sockets.
 
@@ -84,11 +90,10 @@ class Rig:
     def another(self) -> Sender:
         """A sender as another process has it."""
         assert HOOKS is not None
-        post = Outgoing(Guard([ip_network("127.0.0.0/8")], plain=True)).post
         registry = ControlWatch(self.store.control)
         clocks = self.clock, self.real_clock
         another = Sender(
-            self.store, self.subscriptions, MODEL, registry, HOOKS, post, INSTANT, *clocks
+            self.store, self.subscriptions, MODEL, registry, HOOKS, new_post(), INSTANT, *clocks
         )
         another.note = self.note_attempt
         return another
@@ -152,11 +157,17 @@ class Rig:
 
         self.wait(ended())
 
-    def begin(self, receiver: Receiver) -> None:
-        """Look, and return when a delivery hangs until it is released."""
+    def begin(self, receiver: Receiver, count: int = 1) -> None:
+        """Look when changes are due, and return when deliveries hang until they are released."""
+        self.move_on(MINUTE)
         receiver.delivery = receiver.hang
         assert self.wait(self.sender.look())
-        self.wait(asyncio.to_thread(receiver.wait, 1))
+        self.wait(asyncio.to_thread(receiver.wait, count))
+
+    def remove(self, subscription: Subscription) -> bool:
+        """Remove a subscription as its client does, if it is there."""
+        act = Act(Actor("tests"), ActName.SUBSCRIPTION_REMOVE, subscription.id)
+        return self.wait(self.subscriptions.change(subscription, None, act))
 
     def acts(self, subscription: Subscription) -> list[tuple[str, str]]:
         """What the audit log has of a subscription after its start."""
@@ -233,6 +244,12 @@ def kinds(receiver: Receiver) -> list[tuple[str, str]]:
     return [(each.change_type, each.resource.rpartition("/")[2]) for each in receiver.notified]
 
 
+def test_a_receiver_that_hangs_does_not_hold_up_a_client_for_long(receiver: Receiver) -> None:
+    receiver.handshake = receiver.hang
+    with pytest.raises(Refusal, match="did not respond completely within"):
+        asyncio.run(shake_hands(receiver.url(), new_post(), 0.05))
+
+
 def test_changes_are_sent_30_seconds_after_the_first(
     rig: Rig, company: Company, receiver: Receiver
 ) -> None:
@@ -298,9 +315,7 @@ def test_a_key_is_written_as_in_a_path(rig: Rig, company: Company, receiver: Rec
     assert company.post("shippingAgentsExt", {"code": "A'B C"}).status_code == 201
     rig.look(after=60)
     ((kind, key),) = kinds(receiver)
-    assert kind == "created"
-    found = company.record(key)
-    assert found["code"] == "A'B C"
+    assert (kind, company.record(key)["code"]) == ("created", "A'B C")
 
 
 def test_the_subscriptions_of_a_url_are_sent_together(
@@ -386,10 +401,7 @@ def test_a_client_with_slow_receivers_leaves_room_for_others(
         rig.subscribe(company, receiver.url(path))
     rig.subscribe(company, receiver.url("/other"), owner="other")
     create(company)
-    receiver.delivery = receiver.hang
-    rig.move_on(MINUTE)
-    assert rig.wait(rig.sender.look())
-    rig.wait(asyncio.to_thread(receiver.wait, sender.MOST_OF_CLIENT + 1))
+    rig.begin(receiver, sender.MOST_OF_CLIENT + 1)
     begun = {path for path, _ in receiver.deliveries}
     (waiting,) = {*paths, "/other"} - begun
     assert waiting != "/other"
@@ -411,12 +423,14 @@ def test_the_outcome_of_a_status() -> None:
         assert outcome_of(PostAnswer(number, b""), HOOKS.retried) is outcome
 
 
-@pytest.mark.parametrize("answer", ["503", "cut"])
+@pytest.mark.parametrize(
+    ("answer", "reason"), [(status(503), "responded with status 503"), (cut, "did not answer")]
+)
 def test_a_failed_delivery_is_repeated_five_times(
-    answer: str, rig: Rig, company: Company, receiver: Receiver
+    answer: Answer, reason: str, rig: Rig, company: Company, receiver: Receiver
 ) -> None:
     """With the changes since then. After the sixth failure the subscription is deleted."""
-    receiver.delivery = cut if answer == "cut" else status(int(answer))
+    receiver.delivery = answer
     end = int(rig.clock()) + LATER
     subscription = rig.subscribe(company, receiver.url(), expires_at=end)
     path = create(company)
@@ -433,10 +447,7 @@ def test_a_failed_delivery_is_repeated_five_times(
         rig.look(after=1.5)
     assert [len(value) for _, value in receiver.deliveries] == [1, 2, 2, 2, 2, 2]
     assert not rig.stored(subscription)
-    reason = f"the receiver responded with status {answer}"
-    if answer == "cut":
-        reason = "the receiver did not answer"
-    assert rig.acts(subscription) == [(ActName.SUBSCRIPTION_DROP, reason)]
+    assert rig.acts(subscription) == [(ActName.SUBSCRIPTION_DROP, f"the receiver {reason}")]
     rig.look(after=60)
     assert len(receiver.deliveries) == 6
 
@@ -531,7 +542,6 @@ def test_a_process_that_stops_leaves_its_delivery_to_another(
     """After its lease: the receiver may get a notification twice, but misses none."""
     rig.subscribe(company, receiver.url())
     path = create(company)
-    rig.move_on(MINUTE)
     rig.begin(receiver)
     rig.wait(rig.sender.stop())
     receiver.delivery = status(200)
@@ -551,11 +561,8 @@ def test_the_outcome_of_a_lost_lease_does_not_count(
     """A process that was slower than its lease changes nothing when it ends at last."""
     subscription = rig.subscribe(company, receiver.url())
     create(company)
-    rig.move_on(MINUTE)
-    receiver.delivery = receiver.hang
     slow = rig.sender
-    assert rig.wait(slow.look())
-    rig.wait(asyncio.to_thread(receiver.wait, 1))
+    rig.begin(receiver)
     receiver.delivery = status(200)
     rig.sender = rig.another()
     rig.look(after=LEASE_SECONDS + 1)
@@ -572,14 +579,12 @@ def test_a_subscription_that_is_deleted_meanwhile_stays_deleted(
 ) -> None:
     subscription = rig.subscribe(company, receiver.url())
     create(company)
-    rig.move_on(MINUTE)
     rig.begin(receiver)
-    act = Act(Actor("tests"), ActName.SUBSCRIPTION_REMOVE, subscription.id)
-    assert rig.wait(rig.subscriptions.change(subscription, None, act))
+    assert rig.remove(subscription)
     receiver.release()
     rig.end_deliveries()
     assert not rig.stored(subscription)
-    assert not rig.wait(rig.subscriptions.change(subscription, None, act))
+    assert not rig.remove(subscription)
 
 
 def test_clients_that_lost_their_rights_get_nothing(
@@ -587,29 +592,28 @@ def test_clients_that_lost_their_rights_get_nothing(
 ) -> None:
     elsewhere = "00000000-0000-4000-8000-000000000000"
     losses = {
-        ("disable",): "the client was disabled or removed",
-        ("remove",): "the client was disabled or removed",
-        ("change", "--company", elsewhere): "the client no longer has the company",
-        ("change", "--scope", "records.read"): "the client no longer has the scopes",
+        ("disable",): "was disabled or removed",
+        ("remove",): "was disabled or removed",
+        ("change", "--company", elsewhere): "no longer has the company",
+        ("change", "--scope", "records.read"): "no longer has the scopes",
     }
-    lost: list[tuple[Webshop, str, list[str], Subscription, str]] = []
-    for (verb, *options), reason in losses.items():
+    lost: list[tuple[Webshop, Subscription]] = []
+    for number in range(len(losses)):
         webshop = add_client(rig.service, tmp_path, scope="records.read events")
-        owner = f"client:{webshop.name}"
-        subscription = rig.subscribe(company, receiver.url(f"/{len(lost)}"), owner=owner)
-        lost.append((webshop, verb, options, subscription, reason))
+        url, owner = receiver.url(f"/{number}"), f"client:{webshop.name}"
+        lost.append((webshop, rig.subscribe(company, url, owner=owner)))
     create(company)
     rig.look(after=60)
     assert len(receiver.deliveries) == len(losses)
-    for webshop, verb, options, _, _ in lost:
+    for (verb, *options), (webshop, _) in zip(losses, lost, strict=True):
         webshop.command.done("client", verb, webshop.name, *options)
     create(company)
     rig.sender = rig.another()
     rig.look(after=60)
     assert len(receiver.deliveries) == len(losses)
-    for _, _, _, subscription, reason in lost:
+    for reason, (_, subscription) in zip(losses.values(), lost, strict=True):
         assert not rig.stored(subscription)
-        assert rig.acts(subscription) == [(ActName.SUBSCRIPTION_DROP, reason)]
+        assert rig.acts(subscription) == [(ActName.SUBSCRIPTION_DROP, f"the client {reason}")]
 
 
 def test_a_client_that_was_just_added_has_its_notifications(
@@ -697,30 +701,26 @@ def test_a_company_without_subscriptions_is_forgotten_after_an_hour(
 ) -> None:
     """An hour, because a subscription may be about to be stored."""
     subscription = rig.subscribe(company, receiver.url())
-    act = Act(Actor("tests"), ActName.SUBSCRIPTION_REMOVE, subscription.id)
     subscribed = rig.subscriptions.companies
     rig.look(after=3_700)
     assert [each for each, _ in rig.wait(subscribed())] == [company.id]
-    assert rig.wait(rig.subscriptions.change(subscription, None, act))
+    assert rig.remove(subscription)
     rig.subscribe(company, receiver.url("/other"))
     rig.look()
     assert [each for each, _ in rig.wait(subscribed())] == [company.id]
 
 
 def test_companies_that_fail_do_not_hold_up_others(
-    rig: Rig, service: Service, company: Company, receiver: Receiver
+    rig: Rig, company: Company, receiver: Receiver
 ) -> None:
     """A company that was deleted is forgotten."""
-    with ExitStack() as left:
-        left.callback(run_sql, service.settings.database, "DELETE FROM subscribed")
-        gone = "00000000-0000-4000-8000-000000000000"
-        rig.wait(rig.subscriptions.add_company(gone))
-        rig.subscribe(company, receiver.url())
-        path = create(company)
-        rig.look(after=60)
-        assert kinds(receiver) == [("created", path)]
-        rig.look(after=3_700)
-        assert [each for each, _ in rig.wait(rig.subscriptions.companies())] == [company.id]
+    rig.wait(rig.subscriptions.add_company("00000000-0000-4000-8000-000000000000"))
+    rig.subscribe(company, receiver.url())
+    path = create(company)
+    rig.look(after=60)
+    assert kinds(receiver) == [("created", path)]
+    rig.look(after=3_700)
+    assert [each for each, _ in rig.wait(rig.subscriptions.companies())] == [company.id]
 
 
 def test_a_write_stores_nothing_for_subscriptions(

@@ -12,7 +12,6 @@ from comptoir.features.inspector.record import ExchangeRecord
 from comptoir.features.inspector.segments import FOLDER, private_folder
 from comptoir.http.redaction import MASK, Redactor
 from conftest import stock
-from support.companies import Company
 from support.console import Browser, logged_in
 from support.databases import FreshDatabase
 from support.event_loop import in_event_loop
@@ -49,13 +48,9 @@ def looked_at(browser: Browser) -> int:
     return len(browser.get("/console/requests/rows").json())
 
 
-def ready(service: Service) -> Company:
-    return stock(service.new_company())
-
-
 def test_the_last_requests_are_kept(start_service: StartService, folder: Path) -> None:
     service = start_service(inspect="heads", inspect_requests=5)
-    company, browser = ready(service), logged_in(service)
+    company, browser = stock(service.new_company()), logged_in(service)
     for number in range(23):
         company.get(ADDRESS, f"n={number}")
         if number % 4 == 0:
@@ -69,7 +64,7 @@ def test_the_last_requests_are_kept(start_service: StartService, folder: Path) -
 
 def test_all_together_is_limited(start_service: StartService, folder: Path) -> None:
     service = start_service(inspect="bodies", inspect_bytes=20_000)
-    company, browser = ready(service), logged_in(service)
+    company, browser = stock(service.new_company()), logged_in(service)
     for _ in range(50):
         company.get(ADDRESS)
         looked_at(browser)
@@ -84,7 +79,7 @@ def test_a_body_is_cut_after_its_secrets_were_removed(
     start_service: StartService, folder: Path, limit: int
 ) -> None:
     service = start_service(inspect="bodies", inspect_body_bytes=limit)
-    company = ready(service)
+    company = stock(service.new_company())
     body = {"displayName": "x" * 30, "onlinePassword": "Canary" * 9, "city": "Ulm"}
     company.patch(ADDRESS, body, if_match="*")
     looked_at(logged_in(service))
@@ -100,7 +95,7 @@ def test_a_body_is_cut_after_its_secrets_were_removed(
 
 def test_what_comes_too_fast_is_left_out(start_service: StartService, folder: Path) -> None:
     service = start_service(inspect="bodies", inspect_requests=3)
-    company, browser = ready(service), logged_in(service)
+    company, browser = stock(service.new_company()), logged_in(service)
     assert "too fast" not in browser.get("/console/requests").text
 
     def said() -> bool | None:
@@ -115,7 +110,7 @@ def test_what_comes_too_fast_is_left_out(start_service: StartService, folder: Pa
 def test_requests_do_not_need_the_folder(start_service: StartService, folder: Path) -> None:
     """A cleaner of temporary files may remove it."""
     service = start_service(inspect="heads", inspect_requests=2)
-    company, browser = ready(service), logged_in(service)
+    company, browser = stock(service.new_company()), logged_in(service)
     company.get(ADDRESS)
     assert looked_at(browser) == 1
     shutil.rmtree(folder)
@@ -154,7 +149,7 @@ def test_the_stop_removes_everything(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     with Service(fresh_database, tmp_path, inspect="bodies") as service:
-        ready(service).get(ADDRESS)
+        stock(service.new_company()).get(ADDRESS)
         assert looked_at(logged_in(service)) == 1
         (folder,) = tmp_path.glob("comptoir-inspector-*")
         assert folder.stat().st_mode & 0o777 == 0o700

@@ -19,16 +19,10 @@ pytestmark = ON_SQLITE  # nothing of this is up to the database
 BASE = "/api"
 ADDRESSES = [
     "/v2.0/comptoir/Production/api/comptoir/ext/v1.0",
-    "/v2.0/comptoir/Sandbox/api/comptoir/ext/beta",
-    "/v2.0/comptoir/Sandbox/api/v2.0",
-    "/v2.0/Production/api/comptoir/ext/v1.0",
-    "/v2.0/Production/api/v2.0",
-    "/v2.0/Production/api/beta",
-    "/v2.0/Production/ODataV4",
-    "/BC/api/comptoir/ext/v1.0",
-    "/BC/api/comptoir/ext/beta",
-    "/BC/api/v2.0",
-    "/BC/ODataV4",
+    *("/v2.0/comptoir/Sandbox/api/comptoir/ext/beta", "/v2.0/comptoir/Sandbox/api/v2.0"),
+    *("/v2.0/Production/api/comptoir/ext/v1.0", "/v2.0/Production/api/v2.0"),
+    *("/v2.0/Production/api/beta", "/v2.0/Production/ODataV4"),
+    *("/BC/api/comptoir/ext/v1.0", "/BC/api/comptoir/ext/beta", "/BC/api/v2.0", "/BC/ODataV4"),
 ]
 AGENTS = "shippingAgentsExt"
 

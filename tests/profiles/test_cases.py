@@ -8,11 +8,14 @@ import httpx
 import msgspec
 import pytest
 
+from comptoir.config import PROFILES
+from support.batches import documents
 from support.client import record, tag_of
 from support.companies import Company
+from support.databases import ON_SQLITE, writes_held
 from support.profiles import Answered, Asked, Case, cases
 from support.refusals import error_in
-from support.service import Service
+from support.service import Service, StartService
 from support.together import together
 
 BUSINESS_CENTRAL = "business-central"
@@ -81,6 +84,39 @@ def test_a_refusal_in_a_batch_has_the_form_of_the_profile(profile: str, company:
         assert (named is not None) is (profile == BUSINESS_CENTRAL)
         if named is not None:
             assert digits(named[1]) == digits_of(response)
+
+
+@ON_SQLITE  # nothing of this is up to the database
+def test_a_body_that_is_not_text(company: Company, profile: str) -> None:
+    refused = company.post("contactsExt", b'{"displayName": "\xff"}')
+    error = error_in(refused.content)
+
+    assert (refused.status_code, error.code) == (400, "BadRequest")
+    invalid = error.message.startswith("Invalid Request Body  CorrelationId")
+    assert invalid is (profile == BUSINESS_CENTRAL)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_write_that_waits_too_long_names_the_table(
+    profile: str, start_service: StartService
+) -> None:
+    """Another session keeps the write waiting."""
+    service = start_service(profile=profile, lock_seconds=0.3)
+    company = service.new_company()
+    with writes_held(service.settings.database):
+        answer = company.post("shippingAgentsExt", {"code": "A"})
+        write = {"id": "1", "method": "POST", "url": "itemAttributesExt", "body": {"name": "A"}}
+        in_group = documents(company, {**write, "atomicityGroup": "g"})["1"]
+
+    error = error_in(answer.content)
+    if profile == "standard":
+        assert (answer.status_code, error.code) == (503, "Internal_DatabaseBusy")
+        assert in_group.status == 503
+    else:
+        assert (answer.status_code, error.code) == (409, "Internal_ServerError")
+        assert "a record in table 'Shipping Agent' is being updated" in error.message
+        assert in_group.status == 409
+        assert "table 'Item Attribute'" in in_group.error.message
 
 
 def sent(company: Company, asked: Asked) -> httpx.Response:

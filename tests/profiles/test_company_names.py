@@ -1,4 +1,7 @@
-"""Names of companies in the profile business-central; the corpus has the forms of requests."""
+"""Companies in the profile business-central: names, and properties that the interface lacks.
+
+The corpus has the forms of requests.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,16 +17,22 @@ from comptoir.catalog import MODEL
 from comptoir.errors import messages
 from comptoir.features.business_central import feature
 from comptoir.store.sqlite import reader
-from support.client import page
+from support.client import page, pages
 from support.companies import Company
 from support.databases import run_sql
 from support.refusals import error_in
 from support.service import Service
+from support.together import together
 
 ORIGIN = "http://127.0.0.1:8080"
 AGENTS = "shippingAgentsExt"
 NAME = "O'Neil & Söhne / Nord"
 CAPABILITIES = "@Org.OData.Capabilities.V1"
+FURTHER = (
+    *("systemVersion", "timestamp", "businessProfileId", "systemCreatedAt", "systemCreatedBy"),
+    *("systemModifiedAt", "systemModifiedBy"),
+)
+"""The properties of companies that Business Central has and the interface lacks."""
 
 
 class Listed(msgspec.Struct):
@@ -129,3 +138,12 @@ def test_a_root_describes_the_sets_of_companies(service: Service, company: Compa
     agents = described[AGENTS]
     assert agents[f"{CAPABILITIES}.InsertRestrictions"]["Insertable"] is True
     assert agents[f"{CAPABILITIES}.DeleteRestrictions"]["Deletable"] is True
+
+
+@together("order", FURTHER)
+def test_pages_may_be_in_the_order_of_a_further_property(order: str, service: Service) -> None:
+    made = {service.new_company().id for _ in range(3)}
+    listed = " or ".join(f"id eq {each}" for each in sorted(made))
+    query = {"$filter": listed, "$orderby": f"{order} desc"}
+    read = [each["id"] for [each] in pages(service.client, "companies", query, 1)]
+    assert sorted(map(str, read)) == sorted(made)

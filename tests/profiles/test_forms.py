@@ -4,13 +4,14 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain, product
 
 import msgspec
 import pytest
 
 from comptoir.config import load_settings
 from comptoir.errors.refusal import OperatorError
-from support.client import page, record, tag_of
+from support.client import page, pages, record, tag_of
 from support.companies import Company
 from support.databases import FreshDatabase
 from support.service import Service
@@ -27,34 +28,27 @@ def companies(
 ) -> Iterator[tuple[Company, Company]]:
     """A company as `standard` and `business-central` serve it."""
     folder = tmp_path_factory.mktemp("forms")
-    with Service(fresh_database, folder) as plain:
-        url = plain.settings.database
-        with Service(lambda *_: url, folder, profile="business-central") as rehearsed:
-            company = plain.new_company()
-            company.load("itemsExt", {"number": "I"})
-            references = [
-                {"itemNo": "I", "referenceNo": f"R{number}", "referenceType": option}
-                for number in range(3)
-                for option in OPTIONS
-            ]
-            company.load("itemReferencesExt", *references)
-            client = rehearsed.client
-            yield company, replace(company, carrier=client.carrier, token=client.token)
+    with (
+        Service(fresh_database, folder) as plain,
+        Service(fresh_database, folder, profile="business-central") as rehearsed,
+    ):
+        company = plain.new_company()
+        company.load("itemsExt", {"number": "I"})
+        references = [
+            {"itemNo": "I", "referenceNo": f"R{number}", "referenceType": option}
+            for number, option in product(range(3), OPTIONS)
+        ]
+        company.load("itemReferencesExt", *references)
+        client = rehearsed.client
+        yield company, replace(company, carrier=client.carrier, token=client.token)
 
 
 def test_enumerations_have_names_or_captions(companies: tuple[Company, Company]) -> None:
     """Whichever of the two services has written the record or read it first."""
     plain, rehearsed = companies
-    for writer, sent in (
-        (plain, "Bar Code"),
-        (rehearsed, "Bar_x0020_Code"),
-        (rehearsed, "Bar Code"),
-    ):
-        made = {
-            "itemNo": "I",
-            "referenceNo": f"N{len(sent)}{writer is plain}",
-            "referenceType": sent,
-        }
+    writes = (plain, "Bar Code"), (rehearsed, "Bar_x0020_Code"), (rehearsed, "Bar Code")
+    for number, (writer, sent) in enumerate(writes):
+        made = {"itemNo": "I", "referenceNo": f"N{number}", "referenceType": sent}
         created = record(writer.post("itemReferencesExt", made), 201)
         assert created["referenceType"] == ("Bar Code" if writer is plain else "Bar_x0020_Code")
         path = f"itemReferencesExt({created['id']})"
@@ -114,16 +108,7 @@ def test_pages_by_an_enumeration_have_every_record(companies: tuple[Company, Com
     for order in ("referenceType,referenceNo", "referenceType desc"):
         read = []
         for company in companies:
-            records = []
-            response = company.get(
-                "itemReferencesExt", {"$orderby": order}, {"Prefer": "odata.maxpagesize=2"}
-            )
-            while True:
-                listed = page(response)
-                records += listed.value
-                if listed.next_link is None:
-                    break
-                response = company.follow(listed.next_link, {"Prefer": "odata.maxpagesize=2"})
+            records = chain(*pages(company, "itemReferencesExt", {"$orderby": order}, 2))
             read.append([(each["id"], each["referenceType"]) for each in records])
         assert len(read[0]) == 3 * len(OPTIONS)
         assert read[1] == [(key, NAMES.get(str(option), option)) for key, option in read[0]]

@@ -10,6 +10,7 @@ from support.client import record
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.refusals import error_in
+from support.together import together
 
 pytestmark = ON_SQLITE  # nothing of this is up to the database
 
@@ -96,47 +97,41 @@ def test_restrictions_list_what_a_body_must_not_have(company: Company, profile: 
 
     items = member(found, namespace, container, "itemsExt")
     inserting = member(items, f"{CAPABILITIES}.InsertRestrictions")
-    refused = inserting.get("NonInsertableProperties", [])
-    assert refused == (["id", "lastModifiedDateTime"] if refuses else [])
-    assert member(items, f"{CAPABILITIES}.UpdateRestrictions").get(
-        "NonUpdatableProperties", []
-    ) == (["id", "lastModifiedDateTime"] if refuses else [])
-    for number, name in enumerate(("id", "lastModifiedDateTime")):
-        value = "2026-01-31T12:30:00Z" if number else "0d3e6c1e-6f0b-4a0f-9a0e-1f5c8d3b2a10"
-        made = company.post("itemsExt", {"number": f"I{number}", name: value})
+    updating = member(items, f"{CAPABILITIES}.UpdateRestrictions")
+    values = {
+        "id": "0d3e6c1e-6f0b-4a0f-9a0e-1f5c8d3b2a10",
+        "lastModifiedDateTime": "2026-01-31T12:30:00Z",
+    }
+    refused = list(values) if refuses else []
+    assert inserting.get("NonInsertableProperties", []) == refused
+    assert updating.get("NonUpdatableProperties", []) == refused
+    for name, value in values.items():
+        made = company.post("itemsExt", {"number": f"I-{name}", name: value})
         assert made.status_code == (400 if refuses else 201)
-    assert member(found, namespace, "item", "id").get("@Org.OData.Core.V1.Computed") is (
-        True if refuses else None
-    )
+    computed = member(found, namespace, "item", "id").get("@Org.OData.Core.V1.Computed")
+    assert computed is (True if refuses else None)
     deep = member(found, namespace, container, f"{CAPABILITIES}.DeepInsertSupport")
     assert deep["Supported"] is refuses
 
 
-def test_properties_say_whether_clients_may_set_them(company: Company, profile: str) -> None:
+@together(
+    ("entity_type", "name", "expected"),
+    [
+        ("unitOfMeasure", "code", (False, True)),
+        ("unitOfMeasure", "displayName", (None, None)),
+        ("unitOfMeasure", "lastModifiedDateTime", (False, True)),
+        ("item", "id", (False, None)),
+        ("customer", "number", (False, None)),
+    ],
+)
+def test_properties_say_whether_clients_may_set_them(
+    entity_type: str, name: str, expected: tuple[object, object], company: Company, profile: str
+) -> None:
     namespace, _ = NAMES[profile]
-    schema = member(described(company), namespace)
-    allowed = {
-        f"{entity_type}.{name}": (
-            member(schema, entity_type, name).get(f"@{namespace}.AllowEdit"),
-            member(schema, entity_type, name).get(f"@{namespace}.AllowEditOnCreate"),
-        )
-        for entity_type, name in (
-            ("unitOfMeasure", "code"),
-            ("unitOfMeasure", "displayName"),
-            ("unitOfMeasure", "lastModifiedDateTime"),
-            ("item", "id"),
-            ("customer", "number"),
-        )
-    }
-    fixed = (False, None)
-    known = {
-        "unitOfMeasure.code": (False, True),
-        "unitOfMeasure.lastModifiedDateTime": (False, True),
-        "item.id": fixed,
-        "customer.number": fixed,
-    }
-    either = dict.fromkeys(allowed, (None, None))
-    assert allowed == (either if profile == "standard" else either | known)
+    declared = member(described(company), namespace, entity_type, name)
+    terms = (f"@{namespace}.AllowEdit", f"@{namespace}.AllowEditOnCreate")
+    is_standard = profile == "standard"
+    assert tuple(map(declared.get, terms)) == ((None, None) if is_standard else expected)
 
 
 def test_openapi_has_the_bodies_that_the_profile_accepts(company: Company, profile: str) -> None:

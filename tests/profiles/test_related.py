@@ -8,7 +8,6 @@ from comptoir.catalog import MODEL
 from support.companies import Company
 from support.refusals import error_in
 from support.roles import tokens_of_roles
-from support.samples import PATHS
 from support.service import Service
 from support.together import together
 
@@ -53,8 +52,3 @@ def test_each_related_set_needs_the_right_to_create(
             error = error_in(answer.content)
             assert "the current permissions prevented the action" in error.message
             assert rehearsed.changes() == []
-
-
-def test_each_relation_is_covered() -> None:
-    assert {target for _, _, target in RELATIONS} <= PATHS.keys()
-    assert RELATIONS

@@ -29,27 +29,29 @@ def services(
 ) -> Iterator[tuple[Service, Service]]:
     """The profile without the interface's shapes, and `standard`, over one database."""
     folder = tmp_path_factory.mktemp("streams")
-    with Service(
-        fresh_database, folder, profile="business-central", interface_extensions="off"
-    ) as rehearsed:
-        url = rehearsed.settings.database
-        with Service(lambda *_: url, folder) as plain:
-            yield rehearsed, plain
+    with (
+        Service(
+            fresh_database, folder, profile="business-central", interface_extensions="off"
+        ) as rehearsed,
+        Service(fresh_database, folder) as plain,
+    ):
+        yield rehearsed, plain
 
 
 @pytest.fixture
 def company(services: tuple[Service, Service]) -> Company:
     """A new company with a long text."""
-    company = services[0].new_company()
-    company.load(
-        TEXTS,
-        {
-            "systemId": str(uuid4()),
-            "languageCode": "DEU",
-            "base64Text": b64encode(CONTENT).decode(),
-        },
-    )
+    company, key = services[0].new_company(), str(uuid4())
+    content = b64encode(CONTENT).decode()
+    company.load(TEXTS, {"systemId": key, "languageCode": "DEU", "base64Text": content})
     return company
+
+
+def check_plain(company: Company, plain: Service, content: bytes) -> None:
+    """The profile `standard` has the same bytes in Base64."""
+    client = plain.client
+    text = text_of(replace(company, carrier=client.carrier, token=client.token))
+    assert text["base64Text"] == b64encode(content).decode()
 
 
 def text_of(company: Company) -> Record:
@@ -77,9 +79,7 @@ def test_a_patch_replaces_the_bytes(company: Company, services: tuple[Service, S
         assert tag_of(changed) == text_of(company)["@odata.etag"] != tag
         assert company.get(path_of(company)).content == content
         assert text_of(company)["languageCode"] == "DEU"
-        client = services[1].client
-        plain = replace(company, carrier=client.carrier, token=client.token)
-        assert text_of(plain)["base64Text"] == b64encode(content).decode()
+        check_plain(company, services[1], content)
 
 
 def test_a_long_stream_is_converted_in_slices(
@@ -94,17 +94,14 @@ def test_a_long_stream_is_converted_in_slices(
         assert (response.status_code, response.content) == (200, content)
         assert ("content-length" in response.headers) is (length == 196_608)
         assert company.request("HEAD", path).content == b""
-        client = services[1].client
-        plain = replace(company, carrier=client.carrier, token=client.token)
-        assert text_of(plain)["base64Text"] == b64encode(content).decode()
+        check_plain(company, services[1], content)
         (in_batch,) = replies(send_documents(company, [{"id": "1", "method": "GET", "url": path}]))
         assert urlsafe_b64decode(in_batch.read(str) + "==") == content
 
 
 def test_an_update_needs_the_right(company: Company, services: tuple[Service, Service]) -> None:
     reader, writer = f"reader-{uuid4()}", f"writer-{uuid4()}"
-    roles = {reader: {TEXTS: "R"}, writer: {TEXTS: "RM"}}
-    tokens = tokens_of_roles(services[0], roles)
+    tokens = tokens_of_roles(services[0], {reader: {TEXTS: "R"}, writer: {TEXTS: "RM"}})
     refused = company.using(tokens[reader]).patch(path_of(company), b"x", "*")
     assert (refused.status_code, error_in(refused.content).code) == (403, "Internal_ServerError")
     assert company.using(tokens[writer]).patch(path_of(company), b"x", "*").status_code == 204

@@ -1,7 +1,6 @@
 """The setting `bc_version` selects what Business Central did in a version."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Mapping
 
 import pytest
 
@@ -10,27 +9,20 @@ from comptoir.errors.refusal import OperatorError
 from comptoir.features.business_central import VERSIONS, BusinessCentralSettings
 from support.client import page, record
 from support.companies import Company
-from support.databases import FreshDatabase
-from support.service import Service
+from support.service import StartService
 
 CHOSEN = (22, 23, 24)
 
 
 @pytest.fixture(scope="module")
-def companies(
-    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Mapping[int, Company]]:
+def companies(share_service: StartService) -> Mapping[int, Company]:
     """A company with five agents, of a service of each version, all in one process."""
     found: dict[int, Company] = {}
-    with ExitStack() as opened:
-        for version in CHOSEN:
-            folder = tmp_path_factory.mktemp(f"version-{version}")
-            service = opened.enter_context(
-                Service(fresh_database, folder, profile="business-central", bc_version=version)
-            )
-            company = found[version] = service.new_company()
-            company.load("shippingAgentsExt", *({"code": code, "name": code} for code in "ABCDE"))
-        yield found
+    for version in CHOSEN:
+        service = share_service(profile="business-central", bc_version=version)
+        company = found[version] = service.new_company()
+        company.load("shippingAgentsExt", *({"code": code, "name": code} for code in "ABCDE"))
+    return found
 
 
 def test_a_list_was_ignored_up_to_version_22(companies: Mapping[int, Company]) -> None:

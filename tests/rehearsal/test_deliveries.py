@@ -14,7 +14,7 @@ from support.client import Client, record
 from support.companies import Company
 from support.databases import FreshDatabase, run_sql
 from support.receiver import Receiver, status
-from support.rehearsal import Firing, Rehearsal, rehearsing
+from support.rehearsal import Firing, Rehearsal, Rule, rehearsing
 from support.service import Service
 from support.waiting import until
 
@@ -131,25 +131,18 @@ def test_each_mode_acts_on_the_notifications_of_its_rule(
         owner: subscribe(service, company, receiver.url(f"/{owner}"), owner)
         for owner in (*MODES, "nobody")
     }
-    control.set(
-        *[
-            {"id": mode, "fault": f"hook; mode={mode}", "match": {"client": mode}, "times": 1}
-            for mode in MODES
-        ]
-    )
+    rules: list[Rule] = [
+        {"id": mode, "fault": f"hook; mode={mode}", "match": {"client": mode}, "times": 1}
+        for mode in MODES
+    ]
+    control.set(*rules)
     first, second = create(company), create(company)
     deliver(control)
     firings = wait_for_firings(control, company, len(MODES))
     both = [first, second]
-    expected = {
-        "nobody": [both],
-        "duplicate": [both, both],
-        "reorder": [[second, first]],
-        "collection": [["collection"]],
-        "delay": [],
-        "drop": [],
-        "drop-subscription": [],
-    }
+    expected = {each: list[list[str]]() for each in ("delay", "drop", "drop-subscription")}
+    expected |= {"nobody": [both], "duplicate": [both, both], "reorder": [[second, first]]}
+    expected["collection"] = [["collection"]]
     count = sum(map(len, expected.values()))
     wait(service, receiver, count)
     assert {owner: posts(receiver, owner) for owner in owned} == expected

@@ -3,7 +3,6 @@
 import time
 from dataclasses import replace
 
-import httpx
 import msgspec
 import pytest
 
@@ -37,17 +36,11 @@ def test_a_fault_takes_the_place_of_a_request(company: Company, rehearsal: Rehea
         ("vanish", "POST", 404, "BadRequest_ResourceNotFound"),
         ("body; kind=empty", "POST", 500, "Unknown"),
     ):
-        for by in ("rule", "header"):
+        body = {"displayName": "New"} if method == "POST" else None
+        for name, rules, headers in (("r", [fault], {}), ("header", [], {"Comptoir-Fault": fault})):
             before = company.get("contactsExt/$count").text
-            if by == "rule":
-                rehearsal.set(fault)
-            name = "r" if by == "rule" else "header"
-            sent = company.request(
-                method,
-                "contactsExt",
-                body={"displayName": "New"} if method == "POST" else None,
-                headers={"Comptoir-Fault": fault} if by == "header" else {},
-            )
+            rehearsal.set(*rules)
+            sent = company.request(method, "contactsExt", body=body, headers=headers)
             assert (sent.status_code, code(sent)) == (status, error)
             assert sent.headers[APPLIED] == name
             firing = rehearsal.firings()[-1]
@@ -109,19 +102,16 @@ def test_a_body_may_be_truncated_json(company: Company, rehearsal: Rehearsal) ->
     assert company.listed("contactsExt", {"$filter": "displayName eq 'Truncated'"})
 
 
-def test_a_slow_response_is_complete(company: Company, rehearsal: Rehearsal) -> None:
+def test_a_slow_response_is_complete(
+    faulty: Service, company: Company, rehearsal: Rehearsal
+) -> None:
     whole = company.get("contactsExt")
     for kind in ("first-byte", "drip"):
         rehearsal.set(f"slow; seconds=0.05; kind={kind}")
-        response, seconds, _ = company_timed(company)
+        response, seconds, _ = faulty.timed(company.build("GET", "contactsExt"))
         assert response.content == whole.content
         assert response.headers[APPLIED] == "r"
         assert seconds >= 0.05
-
-
-def company_timed(company: Company) -> tuple[httpx.Response, float, float]:
-    assert isinstance(company.carrier, Service)
-    return company.carrier.timed(company.build("GET", "contactsExt"))
 
 
 def test_a_late_timeout_hides_a_commit(company: Company, rehearsal: Rehearsal) -> None:
@@ -235,17 +225,6 @@ def test_a_set_is_matched_at_all_addresses_and_a_path_at_some(
         assert [company.get(each).status_code == 429 for each in paths] == met
 
 
-def test_the_same_seed_has_the_same_firings(company: Company, rehearsal: Rehearsal) -> None:
-    def statuses(seed: int) -> list[int]:
-        rehearsal.set({"id": "r", "fault": "throttle", "probability": 0.3, "seed": seed})
-        return [company.get("companies").status_code for _ in range(40)]
-
-    first = statuses(7)
-    assert 3 < first.count(429) < 25
-    assert statuses(7) == first
-    assert statuses(8) != first
-
-
 def test_a_key_meets_a_fault_of_a_header_so_many_times_for_a_client(
     faulty: Service, company: Company, rehearsal: Rehearsal
 ) -> None:
@@ -320,19 +299,14 @@ def test_a_batch_is_met_at_the_address_that_the_client_used(rehearsed: Service) 
 
 
 def test_a_profile_writes_the_refusals_of_faults(rehearsed: Service) -> None:
-    company = rehearsed.new_company()
+    company, rejected = rehearsed.new_company(), "The server has rejected the client credentials."
     for fault, status, error, message in (
         ("lock", 409, "Internal_ServerError", "because a record in table 'Contact' is being"),
         ("vanish", 404, "BadRequest_ResourceNotFound", "for the segment 'contactsExt'."),
         ("throttle", 429, "Application_TooManyRequests", "Actual (101). Maximum (100)."),
         ("away", 503, "Application_ServiceUnavailable", "The session could not be"),
         ("timeout", 408, "Request_Timeout", "The operation took too long."),
-        (
-            "token-expired",
-            401,
-            "Authentication_InvalidCredentials",
-            "The server has rejected the client credentials.",
-        ),
+        ("token-expired", 401, "Authentication_InvalidCredentials", rejected),
     ):
         refused = company.post("contactsExt", {}, {"Comptoir-Fault": fault})
         assert (refused.status_code, code(refused)) == (status, error)
@@ -368,18 +342,6 @@ def test_a_gateway_refuses_a_token(rehearsed: Service) -> None:
         }
         fresh = company.using(rehearsed.tokens.issue(subject=accept))
         assert fresh.get("contactsExt").status_code == 200
-
-
-def test_the_clock_ends_tokens(start_service: StartService) -> None:
-    service = start_service(faults="on")
-    company = service.new_company()
-    control = control_of(service)
-    assert company.get("contactsExt").status_code == 200
-    moved = control.advance("PT59M")
-    assert moved.json() == {"aheadSeconds": 59 * 60}
-    assert company.get("contactsExt").status_code == 200
-    assert control.advance("PT1M1S").json() == {"aheadSeconds": 3601}
-    assert company.get("contactsExt").status_code == 401
 
 
 def test_tokens_for_the_control_end_by_the_real_time(

@@ -39,9 +39,8 @@ def test_a_header_changes_no_record_for_a_client_that_may_not(
 
 def test_a_job_leaves_what_identifies_a_record(company: Company, rehearsal: Rehearsal) -> None:
     for fault in ("touch", "touch; field=displayName"):
-        created = company.post(
-            "shippingAgentsExt", {"code": fault[-6:].upper(), "name": "A"}
-        ).json()
+        values = {"code": fault[-6:].upper(), "name": "A"}
+        created = company.post("shippingAgentsExt", values).json()
         path = f"shippingAgentsExt({created['id']})"
         rehearsal.set(fault)
         first, second = company.get(path), company.get(path)
@@ -93,11 +92,9 @@ def test_a_batch_that_is_a_transaction_is_undone(rehearsed: Service) -> None:
             assert answered[-1]["headers"][APPLIED] == "header"
         # requests of the batch meet faults too
         slow = {"Comptoir-Fault": "timeout; phase=after", "Content-Type": "application/json"}
-        (answer,) = company.post(
-            "$batch",
-            {"requests": [{**writes[0], "headers": slow, "body": {"code": "C"}}]},
-            {"Isolation": "snapshot"},
-        ).json()["responses"]
+        requests = [{**writes[0], "headers": slow, "body": {"code": "C"}}]
+        sent = company.post("$batch", {"requests": requests}, {"Isolation": "snapshot"})
+        (answer,) = sent.json()["responses"]
         assert (answer["status"], answer["headers"][APPLIED]) == (408, "header")
         assert "C" in [each["code"] for each in company.listed("shippingAgentsExt")]
 
@@ -121,20 +118,20 @@ def cities(company: Company) -> list[str]:
     return [str(listed["city"]), str(read["city"])]
 
 
-def moving(company: Company) -> Callable[[str], None]:
-    """A new contact, as a function that sets its city."""
+def moving(service: Service) -> tuple[Company, Callable[[str], None]]:
+    """A new company with a contact, and a function that sets the city of the contact."""
+    company = service.new_company()
     created = company.post("contactsExt", {"displayName": "Stale"}).json()
 
     def move(city: str) -> None:
         moved = company.patch(f"contactsExt({created['id']})", {"city": city}, "*")
         assert moved.status_code == 200
 
-    return move
+    return company, move
 
 
 def test_reads_lag_behind_a_number_of_changes(faulty: Service, rehearsal: Rehearsal) -> None:
-    company = faulty.new_company()
-    move = moving(company)
+    company, move = moving(faulty)
     rehearsal.set("stale-read; lag=2")
     assert cities(company) == ["", ""]
     assert rehearsal.firings()[-1].outcome == "not applicable"
@@ -153,8 +150,7 @@ def test_reads_lag_behind_a_number_of_changes(faulty: Service, rehearsal: Rehear
 
 
 def test_reads_lag_by_a_time_of_the_clock(faulty: Service, rehearsal: Rehearsal) -> None:
-    company = faulty.new_company()
-    move = moving(company)
+    company, move = moving(faulty)
     rehearsal.set("stale-read; seconds=30")
     move("1")
     move("2")
@@ -166,8 +162,7 @@ def test_reads_lag_by_a_time_of_the_clock(faulty: Service, rehearsal: Rehearsal)
 
 
 def test_only_reads_that_may_lag_do(faulty: Service, rehearsal: Rehearsal) -> None:
-    company = faulty.new_company()
-    move = moving(company)
+    company, move = moving(faulty)
     rehearsal.set("stale-read; reads=readonly")
     move("1")
     assert cities(company) == ["1", "1"]

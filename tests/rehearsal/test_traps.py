@@ -9,8 +9,6 @@ from comptoir.http.redaction import Redactor
 from support.together import together
 
 A = TrapTarget("client:a", "PATCH", "/api/companies(1)/contactsExt(2)")
-
-
 VISIBLE = [each for each in Trap if each.is_visible]
 
 
@@ -88,12 +86,11 @@ def test_nobody_sees_whether_a_client_has_recovered_from_others(trap: Trap) -> N
 
 
 def test_one_request_may_meet_several_traps() -> None:
-    traffic = Traffic(Redactor(()), monotonic)
-    traffic.meet(Trap.EXPIRED_TOKEN, A, by_fault=True)
-    traffic.meet(Trap.STALE_TAG, A, by_fault=True)
+    traffic, traps = Traffic(Redactor(()), monotonic), (Trap.EXPIRED_TOKEN, Trap.STALE_TAG)
+    for trap in traps:
+        traffic.meet(trap, A, by_fault=True)
     traffic.succeed(A)
-    assert line(traffic, Trap.EXPIRED_TOKEN).recovered == "yes"
-    assert line(traffic, Trap.STALE_TAG).recovered == "yes"
+    assert [line(traffic, trap).recovered for trap in traps] == ["yes", "yes"]
 
 
 def test_the_oldest_of_too_many_awaited_requests_has_not_recovered() -> None:

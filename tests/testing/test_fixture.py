@@ -8,6 +8,7 @@ import pytest
 from comptoir.errors.refusal import OperatorError
 from comptoir.features.rehearsal.client import report_lines
 from comptoir.features.testing.service import Comptoir
+from support.together import together
 from support.waiting import PATIENCE_SECONDS
 
 AGENTS = "shippingAgentsExt"
@@ -83,7 +84,7 @@ def test_a_fault_is_for_the_requests_that_it_matches(agents: Agents, comptoir: C
     assert answers[1].headers["retry-after"] == "7"
 
 
-@pytest.mark.parametrize(
+@together(
     ("fault", "entity_set", "message"),
     [
         ("throtle", AGENTS, "Did you mean throttle?"),

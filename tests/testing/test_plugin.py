@@ -94,18 +94,17 @@ def test_wrong_settings_are_an_error(
     assert message in str(raised.value)
 
 
-def test_a_run_without_the_report(
-    tmp_path: Path, comptoir_settings: Mapping[str, SettingValue]
-) -> None:
-    (tmp_path / "test_client.py").write_text(CLIENT)
-    status, printed = run(tmp_path, "-p", "no:comptoir-report", "-k", "locked")
+@pytest.mark.parametrize(
+    ("client", "options"),
+    [
+        (CLIENT, ("-p", "no:comptoir-report", "-k", "locked")),
+        ("def test_without_the_fixture():\n    pass\n", ()),
+    ],
+)
+@pytest.mark.usefixtures("comptoir_settings")
+def test_a_run_without_the_report(client: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "test_client.py").write_text(client)
+    status, printed = run(tmp_path, *options)
     assert status == 0
     assert "1 passed" in printed
     assert " met " not in printed
-
-
-def test_a_run_without_the_fixture_has_no_report(tmp_path: Path) -> None:
-    (tmp_path / "test_nothing.py").write_text("def test_nothing():\n    pass\n")
-    status, printed = run(tmp_path)
-    assert status == 0
-    assert "met" not in printed
