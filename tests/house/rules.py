@@ -9,10 +9,11 @@ import re
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+ROOT = Path(__file__).parents[2]
 PACKAGE = "comptoir"
 MODULE_LINES = 700
 FUNCTION_LINES = 80
@@ -137,6 +138,13 @@ class Source:
         """A violation, at a line or a node, whose place is the module or a function of it."""
         line = place if isinstance(place, int) else getattr(place, "lineno", 1)
         return Violation(self.path, line, f"{self.name}:{function}".rstrip(":"), message)
+
+
+@cache
+def sources() -> Sequence[Source]:
+    """All modules of the package, by their paths, which are parsed once for all rules."""
+    paths = sorted((ROOT / "src" / PACKAGE).rglob("*.py"))
+    return [Source(path.relative_to(ROOT).as_posix(), path.read_text("utf-8")) for path in paths]
 
 
 @dataclass(frozen=True, slots=True)

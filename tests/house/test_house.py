@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from house import rules
-from house.rules import Source, Violation
-from house.sources import ROOT, sources
+from house.rules import ROOT, Source, Violation, sources
 
 NEVER_KEPT = {".git", ".hypothesis", ".venv", "data", "build", "dist", "__pycache__"}
 
