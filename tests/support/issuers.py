@@ -101,15 +101,8 @@ class OtherIssuer:
     ) -> str:
         """A token for an hour that may read; claims that are None are left out."""
         now = int(time.time())
-        good = {
-            "iss": self.url,
-            "aud": AUDIENCE,
-            "sub": "joe",
-            "exp": now + 3600,
-            "iat": now,
-            "scope": "records.read",
-        }
-        merged = {**good, **(claims or {})}
+        good = {"iss": self.url, "aud": AUDIENCE, "exp": now + 3600, "iat": now}
+        merged = {**good, "sub": "joe", "scope": "records.read", **(claims or {})}
         payload = {name: value for name, value in merged.items() if value is not None}
         members = {"alg": "RS256", "kid": self.kid, "typ": "JWT", **(header or {})}
         return jws.serialize_compact(
@@ -163,10 +156,6 @@ class OtherIssuer:
         token = self.token({**claims, **self.user}, self.id_header)
         return with_body(msgspec.json.encode({"access_token": "x", "id_token": token}))
 
-    def key_set(self) -> dict[str, object]:
-        """The key set."""
-        return {"keys": [public(kid, key) for kid, key in self.keys.items()]}
-
     def _responding(self, connection: ssl.SSLSocket) -> None:
         path = self._server.heads[-1].split()[1].decode().removeprefix(self._path)
         self.asked.append(path)
@@ -181,7 +170,8 @@ class OtherIssuer:
             page = f'<link rel="icon" href="data:,"><a href="{link}">Continue</a>'
             with_body(page.encode(), OK + b"Content-Type: text/html\r\n")(connection)
             return
-        good = self.discovery() if path == DISCOVERY else self.key_set()
+        key_set = {"keys": [public(kid, key) for kid, key in self.keys.items()]}
+        good = self.discovery() if path == DISCOVERY else key_set
         self.lies.get(path, with_body(msgspec.json.encode(good)))(connection)
 
 

@@ -8,7 +8,7 @@ from comptoir.auth.fields import secret_for
 from comptoir.auth.records import Client, ClientState
 from comptoir.auth.roles import Role
 from comptoir.auth.tokens import Scope
-from support.clients import GRANT, ask
+from support.clients import GRANT, ask, token_in
 from support.service import Service
 
 TESTS = Actor("tests")
@@ -41,4 +41,4 @@ def tokens_of_roles(
         )
         service.admin.wait(service.admin.control.add_client(client, TESTS))
         sent[name] = {**GRANT, "client_id": client.id, "client_secret": text}
-    return {name: str(ask(service, form).json()["access_token"]) for name, form in sent.items()}
+    return {name: token_in(ask(service, form)) for name, form in sent.items()}
