@@ -24,6 +24,7 @@ from comptoir.profiles.record import STANDARD
 from house.rules import UNPLAIN, Source, sources
 
 SOURCES = Path(comptoir.__file__).parent
+PROFILES = (STANDARD, business_central(CURRENT))
 OPTIONS = {"error", "details", "headers", "known"}
 """The arguments of a row that are not facts."""
 
@@ -69,7 +70,7 @@ def facts_in(template: str) -> set[str]:
 def facts_of(row: RefusalRow) -> set[str]:
     """The facts of a row, and of the responses that profiles have in its place."""
     templates = [row.problem, row.remedy, *row.headers.values()]
-    for profile in (STANDARD, business_central(CURRENT)):
+    for profile in PROFILES:
         if row.group in profile.errors:
             templates.append(profile.errors[row.group].message)
     return set().union(*map(facts_in, templates))
@@ -185,12 +186,8 @@ def test_a_group_has_another_response_in_a_profile() -> None:
         if isinstance(node.args[0], ast.Constant)
     }
     groups = {row.group for row in ROWS.values()} | grouped - {""}
-    others = {
-        root
-        for profile in (STANDARD, business_central(CURRENT))
-        for root in profile.routes.apis.values()
-    }
-    known = {group for profile in (STANDARD, business_central(CURRENT)) for group in profile.errors}
+    others = {root for profile in PROFILES for root in profile.routes.apis.values()}
+    known = {group for profile in PROFILES for group in profile.errors}
     assert (groups | others) - {""} == known
 
 
@@ -240,13 +237,8 @@ def _uses(source: Source) -> Iterator[ast.Attribute]:
 
 def test_each_row_is_used() -> None:
     used = {(_imported(each.tree), use.attr) for each in sources() for use in _uses(each)}
-    unused = [
-        (module, row)
-        for module, rows in all_rows().items()
-        for row in rows
-        if (module, row) not in used
-    ]
-    assert not unused, "remove these rows"
+    known = {(module, row) for module, rows in all_rows().items() for row in rows}
+    assert known - used == set(), "remove these rows"
 
 
 def test_each_error_is_made_from_a_row() -> None:
