@@ -27,7 +27,6 @@ from comptoir.edm.model import EntitySet
 from comptoir.edm.numbers import DECIMAL, UNIT, WHOLE_DIGITS
 from conftest import stock
 from contract.queries import BATCHES, OPTIONS, found_at
-from support.client import Record
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.effort import examples
@@ -245,14 +244,12 @@ def _keys(path: str) -> dict[str, list[object]]:
     entity_set = MODEL.by_name.get(path.removeprefix(_UNDER_COMPANY).partition("(")[0])
     if entity_set is None or not entity_set.per_company:
         return {}
-    known: dict[str, list[object]] = {name: [value] for name, value in _sample(entity_set).items()}
+    if entity_set.view is None:
+        sample = SAMPLES[entity_set.name]
+    else:
+        base = SAMPLES[entity_set.view.base]
+        sample = {name: base[column] for name, column in entity_set.view.columns.items()}
+    known: dict[str, list[object]] = {name: [value] for name, value in sample.items()}
     key = entity_set.type.key
     known[key].append(_NO_RECORD[entity_set.type.by_name[key].type.edm_name])
     return known
-
-
-def _sample(entity_set: EntitySet) -> Record:
-    if entity_set.view is None:
-        return SAMPLES[entity_set.name]
-    base = SAMPLES[entity_set.view.base]
-    return {name: base[column] for name, column in entity_set.view.columns.items()}

@@ -18,9 +18,7 @@ Plain = str | int | bool | Decimal | UUID | date | datetime | time | timedelta
 Specimen = Mapping[str, Plain]
 
 _EXACT = Context(prec=200)
-_MOST_WHOLE = 2**63 - 1
 _MOST_DECIMAL = Decimal(10**13)
-_FINEST = Decimal("1e-30")
 FIFTH = Decimal("0.00001")
 
 
@@ -231,11 +229,11 @@ def minus(operand: Operand, compute: Callable[..., Plain | None]) -> Operand:
 
 def _fit(value: int | Decimal) -> int | Decimal:
     if isinstance(value, int):
-        if abs(value) > _MOST_WHOLE:
+        if abs(value) >= 2**63:
             raise Unfit
         return value
     with localcontext(_EXACT):
-        if abs(value) >= _MOST_DECIMAL or value % _FINEST:
+        if abs(value) >= _MOST_DECIMAL or value % Decimal("1e-30"):
             raise Unfit
         return value
 

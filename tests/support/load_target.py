@@ -21,7 +21,6 @@ from comptoir.store.snapshot import ShowProgress
 from comptoir.store.store import Store
 
 T = TypeVar("T")
-Record = dict[str, Stored]
 
 
 class LoadTarget:
@@ -82,7 +81,7 @@ class LoadTarget:
         finally:
             tracemalloc.stop()
 
-    def records(self, name: str) -> list[Record]:
+    def records(self, name: str) -> list[dict[str, Stored]]:
         """All records of a set, by key."""
         names = MODEL.by_name[name].type.by_name
         return [dict(zip(names, row[1:], strict=True)) for row in self.rows(name)]
