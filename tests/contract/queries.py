@@ -36,6 +36,7 @@ _CALLS: Mapping[str, tuple[str, ...]] = {
 """Type to conditions with functions and arithmetic over a property of it."""
 _COMPARISONS = st.sampled_from(["eq", "ne", "lt", "le", "gt", "ge"])
 _TEXT_TESTS = st.sampled_from(["contains", "startswith", "endswith"])
+_WORDS = st.sampled_from(["Hill", "gra", '"Main Street"', "NOT Hill"])
 
 
 def _askable(entity_set: EntitySet) -> list[Property]:
@@ -84,16 +85,10 @@ def _few(texts: Texts) -> SearchStrategy[list[str]]:
     return st.lists(texts, min_size=1, max_size=3)
 
 
-def _lists(texts: Texts) -> Texts:
-    return st.lists(texts, min_size=1, max_size=3, unique=True).map(",".join)
-
-
 def _orders(entity_set: EntitySet) -> Texts:
-    names = st.lists(_names(entity_set), min_size=1, max_size=3, unique=True)
-    ways = st.sampled_from(["", " asc", " desc"])
-    return names.flatmap(lambda given: st.tuples(*[ways.map(name.__add__) for name in given])).map(
-        ",".join
-    )
+    orders = st.tuples(_names(entity_set), st.sampled_from(["", " asc", " desc"]))
+    several = st.lists(orders, min_size=1, max_size=3, unique_by=lambda each: each[0])
+    return several.map(lambda given: ",".join(map("".join, given)))
 
 
 _OF_MANY = ("", "($top=2)", "($count=true;$skip=1)")
@@ -109,11 +104,6 @@ def _expansions(entity_set: EntitySet) -> Texts:
     return st.sampled_from(ways) if ways else st.nothing()
 
 
-def _searches(_: EntitySet) -> Texts:
-    words = st.sampled_from(["Hill", "gra", '"Main Street"', "NOT Hill"])
-    return st.lists(words, min_size=1, max_size=3).map(" OR ".join)
-
-
 def _groups(entity_set: EntitySet) -> Texts:
     return _names(entity_set).map(lambda name: f"groupby(({name}),aggregate($count as number_of))")
 
@@ -121,9 +111,9 @@ def _groups(entity_set: EntitySet) -> Texts:
 OPTIONS: Mapping[str, Callable[[EntitySet], Texts]] = {
     "$filter": _filters,
     "$orderby": _orders,
-    "$select": lambda entity_set: _lists(_names(entity_set)),
+    "$select": lambda entity_set: _few(_names(entity_set)).map(dict.fromkeys).map(",".join),
     "$expand": _expansions,
-    "$search": _searches,
+    "$search": lambda _: _few(_WORDS).map(" OR ".join),
     "$apply": _groups,
     "$format": lambda _: st.sampled_from(["json", "application/json;odata.metadata=full"]),
     "$compute": lambda entity_set: _names(entity_set).map(lambda name: f"{name} as same"),

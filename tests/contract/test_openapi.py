@@ -2,6 +2,9 @@
 
 Every check of schemathesis is made of every answer, but for an answer with 501, which must name
 what is not supported. The forms of requests and answers are the same whatever the database.
+
+The document itself states the digits of Decimals in words, because validators that compute with
+binary floats refuse 33.6442 as a multiple of 0.00001. Here their schemas are made exact.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,15 +24,29 @@ from schemathesis.schemas import APIOperation, BaseSchema
 
 from comptoir.catalog import MODEL
 from comptoir.edm.model import EntitySet
+from comptoir.edm.numbers import DECIMAL, UNIT, WHOLE_DIGITS
 from conftest import stock
-from contract.document import Document, part_of, pointed
 from contract.queries import BATCHES, OPTIONS, found_at
 from support.companies import Company
 from support.databases import ON_SQLITE
 from support.effort import examples
+from support.samples import SAMPLES, UNKNOWN
 from support.server import Server
 
 pytestmark = ON_SQLITE
+
+Document = dict[str, object]
+
+_EXACT_DECIMAL = {
+    **DECIMAL.json_schema,
+    "multipleOf": 1 / UNIT,
+    "exclusiveMinimum": -(10**WHOLE_DIGITS),
+    "exclusiveMaximum": 10**WHOLE_DIGITS,
+}
+"""The Decimals that the service accepts, for a validator that computes exactly."""
+
+_UNDER_COMPANY = "/companies({company_id})/"
+_NO_RECORD = {"Edm.Guid": UNKNOWN, "Edm.String": "NONE", "Edm.Int32": 2_000_000_000}
 
 Operation = APIOperation[OperationParameter, ResponsesContainer[object], object, BaseSchema]
 Request = Case[Operation]
@@ -38,9 +55,7 @@ EXAMPLES = examples(1)
 """Requests of each mode for each path and method."""
 
 REPEATABLE = {"Repeatability-Request-ID", "Repeatability-First-Sent"}
-
 TOKEN = "Consistency-Token"
-
 TAGS = (*MODEL.by_name, "service")
 TRIED = TAGS if EXAMPLES > 1 else ("companies", "contactsExt", "customersExt", "itemsExt",
     "filteredItemAttributesExt", "unitsOfMeasureExt", "service")  # fmt: skip
@@ -177,3 +192,64 @@ def make_sense(case: Request, entity_set: EntitySet | None, data: st.DataObject)
         # they are about the result by then, which has other properties
         for name in ("$compute", "$search", "$filter", "$orderby", "$select", "$expand"):
             case.query.pop(name, None)
+
+
+def pointed(document: Document, company_id: str) -> Document:
+    """The document with the company's key and keys of its records as the values of paths."""
+    paths = msgspec.convert(document["paths"], dict[str, Document])
+    components = msgspec.convert(document["components"], Document)
+    schemas = msgspec.convert(components["schemas"], dict[str, Document])
+    return {
+        **document,
+        "paths": {path: _at(path, item, company_id) for path, item in paths.items()},
+        "components": {
+            **components,
+            "schemas": {name: with_exact_decimals(schema) for name, schema in schemas.items()},
+        },
+    }
+
+
+def part_of(document: Document, tag: str) -> Document:
+    """The document with only the paths of a tag: to read all of them takes long."""
+    paths = msgspec.convert(document["paths"], dict[str, dict[str, object]])
+    operations = {
+        path: [each["tags"] for each in item.values() if isinstance(each, dict)]
+        for path, item in paths.items()
+    }
+    return {**document, "paths": {path: paths[path] for path in paths if [tag] in operations[path]}}
+
+
+def with_exact_decimals(schema: Document) -> Document:
+    """The schema of an object, whose Decimals are those that the service accepts."""
+    properties = msgspec.convert(schema.get("properties", {}), dict[str, Document])
+    exact = {
+        name: {**declared, **_EXACT_DECIMAL} if declared.get("format") == "decimal" else declared
+        for name, declared in properties.items()
+    }
+    return {**schema, "properties": exact} if exact else schema
+
+
+def _at(path: str, item: Document, company_id: str) -> Document:
+    known = {"company_id": [company_id], **_keys(path)}
+    declared = msgspec.convert(item.get("parameters", []), list[Document])
+    parameters = [
+        {**each, "schema": {"enum": known[str(each["name"])]}} if each["name"] in known else each
+        for each in declared
+    ]
+    return {**item, "parameters": parameters}
+
+
+def _keys(path: str) -> dict[str, list[object]]:
+    """The keys in addresses of an entity set's records: the sample's values, and unused ones."""
+    entity_set = MODEL.by_name.get(path.removeprefix(_UNDER_COMPANY).partition("(")[0])
+    if entity_set is None or not entity_set.per_company:
+        return {}
+    if entity_set.view is None:
+        sample = SAMPLES[entity_set.name]
+    else:
+        base = SAMPLES[entity_set.view.base]
+        sample = {name: base[column] for name, column in entity_set.view.columns.items()}
+    known: dict[str, list[object]] = {name: [value] for name, value in sample.items()}
+    key = entity_set.type.key
+    known[key].append(_NO_RECORD[entity_set.type.by_name[key].type.edm_name])
+    return known

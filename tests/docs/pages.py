@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,13 +49,8 @@ class Step:
 
 def pages() -> Sequence[Path]:
     """The pages of the documentation."""
-    return [
-        ROOT / "README.md",
-        ROOT / "CONTRIBUTING.md",
-        ROOT / "CHANGELOG.md",
-        ROOT / "examples" / "README.md",
-        *sorted(DOCS.rglob("*.md")),
-    ]
+    others = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md")
+    return [*(ROOT / each for each in others), *sorted(DOCS.rglob("*.md"))]
 
 
 def steps(page: Path) -> list[Step]:
@@ -76,11 +71,11 @@ def steps(page: Path) -> list[Step]:
 
 def install(folder: Path) -> None:
     """Create the `comptoir` of a `.venv`: a program that forks, since the pages run it often."""
-    programs = folder / ".venv" / "bin"
-    programs.mkdir(parents=True)
+    program = folder / ".venv" / "bin" / "comptoir"
+    program.parent.mkdir(parents=True)
     forking = (ROOT / "tests" / "support" / "fork_client.py").read_text()
-    (programs / "comptoir").write_text(f"#!{sys.executable} -IS\n{forking}")
-    (programs / "comptoir").chmod(0o755)
+    program.write_text(f"#!{sys.executable} -IS\n{forking}")
+    program.chmod(0o755)
 
 
 def run(session: Sequence[Step], folder: Path, environment: Mapping[str, str]) -> list[str]:
@@ -88,18 +83,15 @@ def run(session: Sequence[Step], folder: Path, environment: Mapping[str, str]) -
     script = "\n".join(f"{step.commands}\necho; echo '{_MARK}'" for step in session)
     # where python3 is a script that selects an interpreter, each call of it takes time
     programs = [folder / ".venv" / "bin", Path(sys.executable).parent, environment["PATH"]]
+    path, server = os.pathsep.join(map(str, programs)), fork_server().fileno()
     done = subprocess.run(
         ["sh"],
         input=script,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=folder,
-        env={
-            **environment,
-            "PATH": os.pathsep.join(map(str, programs)),
-            "FORK_SERVER": str(fork_server().fileno()),
-        },
-        pass_fds=[fork_server().fileno()],
+        env={**environment, "PATH": path, "FORK_SERVER": str(server)},
+        pass_fds=[server],
         text=True,
         check=False,
     )
@@ -119,11 +111,10 @@ def _steady(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-def links(page: Path) -> Iterator[str]:
+def links(page: Path) -> list[str]:
     """The links of a page, except those in code."""
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
-    text = re.sub(r"`[^`\n]*`", "", text)
-    yield from _LINK.findall(text)
+    return _LINK.findall(re.sub(r"`[^`\n]*`", "", text))
 
 
 def anchors(page: Path) -> set[str]:

@@ -84,7 +84,6 @@ SUITES = (
 """Tests that concern every entity type or fault: they fail if a new one lacks something."""
 SUITE_SECONDS = 1_200
 """The time limit of these tests, which run one after the other."""
-
 MIGRATE = """
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
@@ -99,10 +98,9 @@ class Clone:
 
     def __init__(self, folder: Path, *copied: str) -> None:
         self.folder = folder
-        kept_out = [".git", ".venv", "data", "build", "dist", "*_cache", ".hypothesis"]
+        kept_out = (".git", ".venv", "data", "build", "dist", "*_cache", ".hypothesis")
         # bytecode that another test process writes now: the file gets its name when it is complete
-        kept_out.append("*.pyc.*")
-        ignored = shutil.ignore_patterns(*kept_out)
+        ignored = shutil.ignore_patterns(*kept_out, "*.pyc.*")
         for each in copied:
             shutil.copytree(ROOT / each, folder / each, ignore=ignored)
         (folder / ".venv").symlink_to(sys.prefix)
@@ -176,10 +174,9 @@ def test_an_entity_type_and_a_fault_need_only_the_files_that_the_page_names(tmp_
 
     clone.python("-m", "ruff", "format", "--check", ".")
     clone.python("-m", "ruff", "check", ".")
-    modules = [Source(FAULTS, clone.read(FAULTS))]
-    broken = [each for rule in OF_ALL_MODULES for each in rule(modules)]
-    broken += [each for rule in OF_EACH_MODULE for module in modules for each in rule(module)]
-    assert broken == []
+    faults = Source(FAULTS, clone.read(FAULTS))
+    broken = [each for rule in OF_ALL_MODULES for each in rule([faults])]
+    assert broken + [each for rule in OF_EACH_MODULE for each in rule(faults)] == []
     clone.python("-m", "pytest", "-q", "-p", "no:hypothesispytest", "-k", CHOSEN, *SUITES)
 
 

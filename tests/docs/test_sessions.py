@@ -16,10 +16,14 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from docs.pages import DOCS, ROOT, Step, install, is_expected, links, run, steps
+from docs.pages import DOCS, ROOT, install, is_expected, links, run, steps
+from support.effort import go_without
+from support.postgres import ADMINISTRATOR, ROLE, Postgres
 from support.processes import Process
 from support.programs import needed, node
 from support.quickstart import ready_lines
+
+pytestmark = pytest.mark.timeout(600)
 
 LIBRARIES = DOCS / "how-to" / "client-libraries.md"
 """This page needs HTTPS."""
@@ -27,7 +31,8 @@ REHEARSAL = DOCS / "how-to" / "rehearse-in-ci.md"
 """This page needs faults, and the profile of Business Central."""
 API_V2 = DOCS / "how-to" / "api-v2.md"
 """This page needs the catalog of the API v2.0, and the profile of Business Central."""
-WITH_THEIR_OWN = (LIBRARIES, REHEARSAL, API_V2, DOCS / "how-to" / "postgresql.md")
+POSTGRESQL = DOCS / "how-to" / "postgresql.md"
+WITH_THEIR_OWN = (LIBRARIES, REHEARSAL, API_V2, POSTGRESQL)
 """The pages with a service or a server of their own."""
 HOW_TOS = [
     DOCS / link
@@ -40,10 +45,7 @@ FIRST_STEPS = [ROOT / "README.md", DOCS / "tutorial.md"]
 RUN = [each for each in (DOCS / "how-to").glob("*.md") if steps(each)]
 """All how-tos with sessions."""
 IN_CONTROL = {
-    "companies": "name",
-    "clients": "name",
-    "roles": "name",
-    "issuers": "name",
+    **dict.fromkeys(("companies", "clients", "roles", "issuers"), "name"),
     "subscriptions": "id",
 }
 """The tables with what a page may create besides records, and the column that names it."""
@@ -108,13 +110,9 @@ def _environment(**more: str) -> dict[str, str]:
     return {**kept, "COMPTOIR_LOG_LEVEL": "warning", **more}
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", HOW_TOS, ids=lambda page: page.stem)
 def test_a_how_to_prints_what_it_shows_and_cleans_up(service: Service, page: Path) -> None:
-    files, created = service.files(), service.created()
     assert_session(page, service)
-    assert sorted(service.files() ^ files) == []
-    assert sorted(service.created() ^ created) == []
 
 
 def test_a_how_to_uses_a_company_of_its_own() -> None:
@@ -132,26 +130,21 @@ def test_no_two_how_tos_use_the_same_company() -> None:
     assert len(names) == len(pages) > 10
 
 
-@pytest.mark.timeout(600)
 def test_the_first_steps_print_what_they_show(tmp_path: Path) -> None:
     with serving(tmp_path) as service:
         for page in FIRST_STEPS:
-            assert_session(page, service)
+            assert_shown(page, tmp_path, BASE=service.base_url)
         assert [table for table, _ in service.created()] == ["companies"]
 
 
-@pytest.mark.timeout(600)
 def test_client_libraries_print_what_their_page_shows(tmp_path: Path) -> None:
     """With the variables that the service prints, so that clients trust it."""
     (tmp_path / "node_modules").symlink_to(node().packages, target_is_directory=True)
     with serving(tmp_path, "--https") as service:
         trusting = dict(re.findall(r"^export (\w+)=(/.+)$", service.greeting, re.MULTILINE))
-        created = service.created()
         assert_session(LIBRARIES, service, **trusting)
-        assert service.created() == created
 
 
-@pytest.mark.timeout(600)
 def test_a_rehearsal_prints_what_its_page_shows(tmp_path: Path, cache_folder: Path) -> None:
     """The job in the page consists of commands that run here."""
     workflow = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", REHEARSAL.read_text(), re.DOTALL)[0])
@@ -168,38 +161,57 @@ def test_a_rehearsal_prints_what_its_page_shows(tmp_path: Path, cache_folder: Pa
     assert f"--quickstart {' '.join(options)}" in others[1]
     assert job["env"]["BASE"] == "http://127.0.0.1:8080/api"
     with serving(tmp_path, *options) as service:
-        created = service.created()
         assert_session(REHEARSAL, service, XDG_CACHE_HOME=str(cache_folder), **PYTEST)
-        assert service.created() == created
 
 
-@pytest.mark.timeout(600)
 def test_the_api_v2_prints_what_its_page_shows(tmp_path: Path) -> None:
     options = ("--catalog", "business-central-v2", "--profile", "business-central")
     assert f"serve --quickstart {' '.join(options)}\n" in API_V2.read_text("utf-8")
     with serving(tmp_path, *options) as service:
-        files, created = service.files(), service.created()
         assert_session(API_V2, service)
-        assert service.files() == files
-        assert service.created() == created
+
+
+def test_the_page_on_postgresql_prints_what_it_shows(tmp_path: Path) -> None:
+    """It begins on a server without databases, and without the role of the service."""
+    install(tmp_path)
+    with Postgres() as server:
+        if not server.programs.has("psql"):
+            go_without("psql is missing: install the package postgresql")
+        server.administer(f"DROP ROLE {ROLE}")
+        assert_shown(
+            POSTGRESQL,
+            tmp_path,
+            PATH=f"{server.programs.folder}{os.pathsep}{os.environ['PATH']}",
+            PGHOST=str(server.place.folder),
+            PGPORT=str(server.port),
+            PGUSER=ADMINISTRATOR,
+        )
+        # the page has dropped its role
+        server.administer(f"CREATE ROLE {ROLE}")
 
 
 def assert_session(page: Path, service: Service, **variables: str) -> None:
+    """Run the session of a page, which must show what it prints, and leave nothing."""
+    files, created = service.files(), service.created()
+    assert_shown(page, service.folder, BASE=service.base_url, **variables)
+    assert sorted(service.files() ^ files) == []
+    assert sorted(service.created() ^ created) == []
+
+
+def assert_shown(page: Path, folder: Path, **variables: str) -> None:
     """Run the session of a page, and fail with the differences between the page and its output."""
     session = steps(page)
+    assert session, page
     for program, package in PROGRAMS.items():
         if any(re.search(rf"\b{program} ", step.commands) for step in session):
             needed(program, package)
-    printed = run(session, service.folder, _environment(BASE=service.base_url, **variables))
-    assert len(printed) == len(session)
-    found = [
-        _difference(page, step, text)
-        for step, text in zip(session, printed, strict=True)
-        if not is_expected("" if step.expected is None else step.expected, text)
-    ]
+    printed = run(session, folder, _environment(**variables))
+    found = []
+    for step, text in zip(session, printed, strict=True):
+        # the page on PostgreSQL says that the extension may be missing, which migrate reports
+        lines = [line for line in text.splitlines() if "pg_trgm cannot be had" not in line]
+        if not is_expected(step.expected or "", "\n".join(lines)):
+            place = f"{page.relative_to(ROOT)}:{step.line}"
+            shown = f"{step.commands}shows:\n{step.expected or ''}\nand prints:\n{text}"
+            found.append(f"{place}:\n{shown}")
     assert not found, "\n".join(found)
-
-
-def _difference(page: Path, step: Step, printed: str) -> str:
-    place = f"{page.relative_to(ROOT)}:{step.line}"
-    return f"{place}:\n{step.commands}shows:\n{step.expected or ''}\nand prints:\n{printed}"

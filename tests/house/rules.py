@@ -9,10 +9,11 @@ import re
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+ROOT = Path(__file__).parents[2]
 PACKAGE = "comptoir"
 MODULE_LINES = 700
 FUNCTION_LINES = 80
@@ -57,10 +58,14 @@ PROFILE = "business-central"
 FOLLOWING = {"plan", "service"}
 """The stations that judge what a client may read."""
 
-REGISTRY = re.compile(
-    r"/simple[/]|index[-]url|extra[-]index|find[-]links|pypi[.]org|pythonhosted[.]org"
-)
-MACHINE_PATH = re.compile(r"(?<![\w.~$}>:/-])/(?:root/|work/|tmp/\w|home/\w|Users/\w)")
+_OF_A_WORKPLACE = {
+    re.compile(
+        r"/simple[/]|index[-]url|extra[-]index|find[-]links|pypi[.]org|pythonhosted[.]org"
+    ): "names a package registry: the installer's settings choose it",
+    re.compile(
+        r"(?<![\w.~$}>:/-])/(?:root/|work/|tmp/\w|home/\w|Users/\w)"
+    ): "names a path of one machine: use one within the repository",
+}
 MARKED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 REASONED = re.compile(r"TODO: \S+( \S+){3,}")
 CHARACTER_CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
@@ -139,12 +144,11 @@ class Source:
         return Violation(self.path, line, f"{self.name}:{function}".rstrip(":"), message)
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
-    """One imported module, by its full dotted name."""
-
-    line: int
-    target: str
+@cache
+def sources() -> Sequence[Source]:
+    """All modules of the package, by their paths, which are parsed once for all rules."""
+    paths = sorted((ROOT / "src" / PACKAGE).rglob("*.py"))
+    return [Source(path.relative_to(ROOT).as_posix(), path.read_text("utf-8")) for path in paths]
 
 
 def station_of(module: str) -> str:
@@ -159,18 +163,21 @@ def station_of(module: str) -> str:
     return parts[1] if len(parts) > 1 else parts[0]
 
 
-def imports_of(source: Source, modules: frozenset[str]) -> Iterator[Import]:
-    """The imports of a module; `modules` distinguishes submodules from names in modules."""
+def imports_of(source: Source, modules: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """The lines and the full dotted names of a module's imports.
+
+    `modules` distinguishes submodules from names in modules.
+    """
     is_package = source.path.endswith("__init__.py")
     for node in source.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield Import(node.lineno, alias.name)
+                yield node.lineno, alias.name
         elif isinstance(node, ast.ImportFrom):
             base = _base_of(node, source.parts, is_package)
             for alias in node.names:
                 inner = f"{base}.{alias.name}"
-                yield Import(node.lineno, inner if inner in modules else base)
+                yield node.lineno, inner if inner in modules else base
 
 
 def _base_of(node: ast.ImportFrom, parts: Sequence[str], is_package: bool) -> str:
@@ -200,10 +207,10 @@ def wrong_directions(sources: Sequence[Source]) -> Iterator[Violation]:
     """A station imports only stations below it that it may import."""
     modules = _modules(sources)
     for source in sources:
-        for item in imports_of(source, modules):
-            reason = _refusal(source.station, item.target)
+        for line, target in imports_of(source, modules):
+            reason = _refusal(source.station, target)
             if reason:
-                yield source.violation(item.line, reason)
+                yield source.violation(line, reason)
 
 
 def _refusal(station: str, target: str) -> str | None:
@@ -232,7 +239,7 @@ def cycles(sources: Sequence[Source]) -> Iterator[Violation]:
     """No module imports itself through others."""
     modules = _modules(sources)
     graph = {
-        source.name: {item.target for item in imports_of(source, modules)} - {source.name}
+        source.name: {target for _, target in imports_of(source, modules)} - {source.name}
         for source in sources
     }
     try:
@@ -363,12 +370,9 @@ def bare_todos(source: Source) -> Iterator[Violation]:
 def atomic_groups(source: Source) -> Iterator[Violation]:
     """No pattern has an atomic group, which `re` before Python 3.11.5 may match incorrectly."""
     for node in source.nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            text = node.value
-        elif isinstance(node, ast.Constant) and isinstance(node.value, bytes):
-            text = node.value.decode("latin-1")
-        else:
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str | bytes):
             continue
+        text = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
         if ATOMIC_GROUP.search(CHARACTER_CLASS.sub("[]", text)):
             yield source.violation(
                 node,
@@ -424,14 +428,9 @@ _PARTS = ("problem", "remedy")
 def workplace_names(path: str, text: str) -> Iterator[Violation]:
     """No file names a package registry or a path of a particular machine."""
     for number, line in enumerate(text.splitlines(), 1):
-        if REGISTRY.search(line):
-            yield Violation(
-                path, number, path, "names a package registry: the installer's settings choose it"
-            )
-        if MACHINE_PATH.search(line):
-            yield Violation(
-                path, number, path, "names a path of one machine: use one within the repository"
-            )
+        for forbidden, message in _OF_A_WORKPLACE.items():
+            if forbidden.search(line):
+                yield Violation(path, number, path, message)
 
 
 def test_packages(paths: Sequence[str]) -> Iterator[Violation]:

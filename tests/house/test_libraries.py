@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 
 from comptoir.http.cycle import Cycle
 from comptoir.http.protocol import InOrder, Protocol, ServerConfig
-from house.sources import ROOT, sources
+from house.rules import ROOT, sources
 from support.together import together
 
 INNER: Mapping[str, str] = {

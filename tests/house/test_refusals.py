@@ -1,22 +1,30 @@
-"""Every refusal is a row: what the code raises has exactly the facts of its row."""
+"""Every refusal and error is a row: what the code raises has exactly the facts of its row.
+
+A module imports the rows of errors for operators, and for clients of the token endpoint, as
+`problems`.
+"""
 
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from string import Formatter
 
 import comptoir
 from comptoir.errors import refusal_rows
+from comptoir.errors.oauth_rows import OAuthRow
+from comptoir.errors.operator_rows import OperatorRow
 from comptoir.errors.refusal import RefusalRow
 from comptoir.features.business_central import CURRENT
 from comptoir.features.business_central.profile import business_central
 from comptoir.profiles.record import STANDARD
-from house.rules import UNPLAIN
+from house.rules import UNPLAIN, Source, sources
 
 SOURCES = Path(comptoir.__file__).parent
+PROFILES = (STANDARD, business_central(CURRENT))
 OPTIONS = {"error", "details", "headers", "known"}
 """The arguments of a row that are not facts."""
 
@@ -55,13 +63,14 @@ def test_no_row_replaces_another_one_of_its_name() -> None:
 
 
 def facts_in(template: str) -> set[str]:
-    return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+    fields = [field for _, field, _, _ in Formatter().parse(template)]
+    return {field.partition(".")[0] for field in fields if field}
 
 
 def facts_of(row: RefusalRow) -> set[str]:
     """The facts of a row, and of the responses that profiles have in its place."""
     templates = [row.problem, row.remedy, *row.headers.values()]
-    for profile in (STANDARD, business_central(CURRENT)):
+    for profile in PROFILES:
         if row.group in profile.errors:
             templates.append(profile.errors[row.group].message)
     return set().union(*map(facts_in, templates))
@@ -177,12 +186,8 @@ def test_a_group_has_another_response_in_a_profile() -> None:
         if isinstance(node.args[0], ast.Constant)
     }
     groups = {row.group for row in ROWS.values()} | grouped - {""}
-    others = {
-        root
-        for profile in (STANDARD, business_central(CURRENT))
-        for root in profile.routes.apis.values()
-    }
-    known = {group for profile in (STANDARD, business_central(CURRENT)) for group in profile.errors}
+    others = {root for profile in PROFILES for root in profile.routes.apis.values()}
+    known = {group for profile in PROFILES for group in profile.errors}
     assert (groups | others) - {""} == known
 
 
@@ -198,3 +203,76 @@ def test_a_row_has_the_form_of_a_message() -> None:
         assert not UNPLAIN.search(f"{row.problem}. {row.remedy}"), name
         assert not row.problem.endswith("."), name
         assert row.remedy.endswith((".", "?", "}")), name
+
+
+MADE_FROM_ROWS = {"OAuthRefusal", "OperatorError", "UnreachableError"}
+
+Row = OAuthRow | OperatorRow
+
+
+@cache
+def all_rows() -> Mapping[str, Mapping[str, Row]]:
+    """The rows of each module that has some."""
+    found = {}
+    for source in sources():
+        if source.name.endswith(("rows", "errors")):
+            named = vars(import_module(source.name))
+            found[source.name] = {name: row for name, row in named.items() if isinstance(row, Row)}
+    return {name: rows for name, rows in found.items() if rows}
+
+
+def _imported(tree: ast.Module) -> str | None:
+    """The module that a module imports as `problems`."""
+    for each in tree.body:
+        if isinstance(each, ast.ImportFrom) and each.names[0].asname == "problems":
+            return f"{each.module}.{each.names[0].name}"
+    return None
+
+
+def _uses(source: Source) -> Iterator[ast.Attribute]:
+    for each in source.nodes:
+        if isinstance(each, ast.Attribute) and getattr(each.value, "id", "") == "problems":
+            yield each
+
+
+def test_each_row_is_used() -> None:
+    used = {(_imported(each.tree), use.attr) for each in sources() for use in _uses(each)}
+    known = {(module, row) for module, rows in all_rows().items() for row in rows}
+    assert known - used == set(), "remove these rows"
+
+
+def test_each_error_is_made_from_a_row() -> None:
+    places = [
+        f"{source.name}:{each.lineno}"
+        for source in sources()
+        if source.name not in all_rows()
+        for each in source.nodes
+        if isinstance(each, ast.Call) and getattr(each.func, "id", "") in MADE_FROM_ROWS
+    ]
+    assert not places, "add a row to operator_rows.py or oauth_rows.py, and call it"
+
+
+def test_each_call_has_the_facts_of_its_row() -> None:
+    for source in sources():
+        uses = set(_uses(source))
+        for each in source.nodes:
+            if isinstance(each, ast.Call) and each.func in uses:
+                assert isinstance(each.func, ast.Attribute)
+                row = all_rows()[str(_imported(source.tree))][each.func.attr]
+                named = {str(keyword.arg) for keyword in each.keywords}
+                given = named - signature(type(row).__call__).parameters.keys()
+                facts = facts_in(row.problem) | facts_in(row.remedy)
+                assert given == facts, f"{source.name}:{each.lineno}: {each.func.attr}"
+
+
+def test_a_fact_is_not_a_template() -> None:
+    error = OperatorRow("{path} is damaged: {reason}", "Remove {path}.")(path="{x}", reason="{}")
+    assert str(error) == "{x} is damaged: {}. Remove {x}."
+
+
+def test_a_suggestion_takes_the_place_of_the_remedy() -> None:
+    row = OperatorRow("the role {name} does not exist", "Add it.")
+    assert str(row(name="x", suggested="Did you mean {y}?")) == (
+        "the role x does not exist. Did you mean {y}?"
+    )
+    assert str(row(name="x", suggested="")) == "the role x does not exist. Add it."

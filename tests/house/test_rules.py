@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-import pytest
-
 from house import rules
 from house.rules import Source, Violation
 from support.together import together
@@ -83,26 +81,21 @@ def test_a_module_outside_the_stations_is_found() -> None:
 
 
 @together(
-    "second",
+    ("path", "first", "second"),
     [
-        "from comptoir.edm.a import A",
-        "import comptoir.edm.a",
-        "from comptoir.edm import a",
-        "from .a import A",
-        "from . import a",
+        ("edm/b.py", "from comptoir.edm.b import B", "from comptoir.edm.a import A"),
+        ("edm/b.py", "from comptoir.edm.b import B", "import comptoir.edm.a"),
+        ("edm/b.py", "from comptoir.edm.b import B", "from comptoir.edm import a"),
+        ("edm/b.py", "from comptoir.edm.b import B", "from .a import A"),
+        ("edm/b.py", "from comptoir.edm.b import B", "from . import a"),
+        ("edm/__init__.py", "from comptoir.edm import A", "from comptoir.edm.a import A"),
     ],
 )
-def test_a_cycle_is_found(second: str) -> None:
-    first = module("edm/a.py", "from comptoir.edm.b import B")
-    (found,) = rules.cycles([first, module("edm/b.py", second)])
-    assert "comptoir.edm.a" in found.message
-    assert "comptoir.edm.b" in found.message
-
-
-def test_a_cycle_through_a_package_is_found() -> None:
-    package = module("edm/__init__.py", "from comptoir.edm.a import A")
-    (found,) = rules.cycles([package, module("edm/a.py", "from comptoir.edm import A")])
+def test_a_cycle_is_found(path: str, first: str, second: str) -> None:
+    (found,) = rules.cycles([module("edm/a.py", first), module(path, second)])
     assert "import cycle" in found.message
+    assert "comptoir.edm.a" in found.message
+    assert module(path).name in found.message
 
 
 def test_a_tree_of_imports_is_no_cycle() -> None:
@@ -211,9 +204,7 @@ def test_a_navigation_property_that_is_followed_is_found() -> None:
     assert not list(rules.followed_relations(module("service/views.py", other)))
 
 
-@pytest.mark.parametrize(
-    "text", ["if settings.profile in given:\n    pass\n", 'wanted = "business-central"\n']
-)
+@together("text", ["if settings.profile in given:\n    pass\n", 'wanted = "business-central"\n'])
 def test_a_station_that_asks_for_a_profile_is_found(text: str) -> None:
     (found,) = rules.profile_names(module("service/writes.py", text))
     assert (found.line, found.place) == (1, "comptoir.service.writes")

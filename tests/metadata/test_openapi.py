@@ -34,17 +34,11 @@ def whole() -> Object:
     return document()
 
 
-def schema(name: str) -> Object:
-    return member(whole(), "components", "schemas", name)
-
-
-def operations(whole: Object) -> Iterator[tuple[str, str, Object]]:
-    """Every path with every method and its operation."""
-    for path in member(whole, "paths"):
-        item = member(whole, "paths", path)
-        for method in METHODS:
-            if method in item:
-                yield path, method, member(item, method)
+def operations() -> Iterator[tuple[str, Object]]:
+    """Every operation of a path, with its method."""
+    for path in member(whole(), "paths"):
+        item = member(whole(), "paths", path)
+        yield from [(method, member(item, method)) for method in METHODS if method in item]
 
 
 def methods(path: str) -> set[str]:
@@ -105,9 +99,8 @@ def test_a_set_has_its_paths_and_methods(entity_set: EntitySet) -> None:
     many, record = address(entity_set), one(entity_set)
     assert methods(many) == ({"get"} if entity_set.read_only else {"get", "post"})
     assert methods(record) == ({"get"} if entity_set.read_only else set(METHODS) - {"post"})
-    for path in (f"{many}/$count", f"{many}/$ref", f"{record}/$ref"):
-        assert methods(path) == {"get"}
-    for path in (f"{record}/{{property}}", f"{record}/{{property}}/$value"):
+    values = (f"{record}/{{property}}", f"{record}/{{property}}/$value")
+    for path in (f"{many}/$count", f"{many}/$ref", f"{record}/$ref", *values):
         assert methods(path) == {"get"}
     for relation in entity_set.type.navigation:
         assert methods(f"{record}/{relation.name}") == {"get"}
@@ -135,14 +128,14 @@ def test_the_variables_of_a_path_are_declared_once_each() -> None:
 
 
 def test_operation_ids_are_unique() -> None:
-    names = [operation["operationId"] for _, _, operation in operations(whole())]
+    names = [operation["operationId"] for _, operation in operations()]
     assert len(names) == len(set(map(str, names)))
 
 
 @together("resource", FIELDS)
 def test_a_record_has_the_properties_of_the_interface_in_order(resource: str) -> None:
     entity_type = MODEL.by_name[resource].type
-    properties = member(schema(entity_type.name), "properties")
+    properties = member(whole(), "components", "schemas", entity_type.name, "properties")
     related = {each.name for each in entity_type.navigation}
     fields = [name for name in properties if "@" not in name and name not in related]
     assert fields == list(FIELDS[resource])
@@ -160,23 +153,18 @@ def test_a_record_has_the_properties_of_the_interface_in_order(resource: str) ->
         assert (found["type"], found.get("format")) == types[wire]
 
 
-def test_a_change_has_the_if_match_parameter() -> None:
-    for _, method, operation in operations(whole()):
+def test_writes_have_the_headers_of_guards_and_repeats() -> None:
+    for method, operation in operations():
         references = str(operation.get("parameters", []))
         assert ("'#/components/parameters/If-Match'" in references) is (
             method in ("patch", "delete") or operation["operationId"] == "unitsOfMeasureExt-create"
         )
-
-
-def test_writes_have_the_repeatability_headers() -> None:
-    for _, method, operation in operations(whole()):
-        references = str(operation.get("parameters", []))
         for header in ("Repeatability-Request-ID", "Repeatability-First-Sent"):
             assert (header in references) is (method != "get")
 
 
 def test_operations_name_the_required_scope() -> None:
-    for _, method, operation in operations(whole()):
+    for method, operation in operations():
         if operation["tags"] == ["service"]:
             assert "security" not in operation
         else:
@@ -194,10 +182,6 @@ def test_every_error_has_its_meaning_and_remedy() -> None:
 
 
 def test_every_status_but_405_belongs_to_an_operation() -> None:
-    used = {
-        status
-        for _, _, operation in operations(whole())
-        for status in member(operation, "responses")
-        if int(status) >= 400
-    }
-    assert used == {str(each.status) for each in ERROR_TABLE} - {"405"}
+    used = {status for _, operation in operations() for status in member(operation, "responses")}
+    errors = {str(each.status) for each in ERROR_TABLE} - {"405"}
+    assert {status for status in used if int(status) >= 400} == errors

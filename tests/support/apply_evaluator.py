@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Context, Decimal
+from functools import partial
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -88,8 +89,7 @@ def _average(values: Sequence[Plain]) -> Plain | None:
     twice = 2 * rest - len(values) * 10**5
     if twice > 0 or (twice == 0 and quotient % 2):
         quotient += 1
-    mean = Decimal(quotient).scaleb(-5, _EXACT)
-    return _fitting(mean)
+    return _fitting(Decimal(quotient).scaleb(-5, _EXACT))
 
 
 def _number(value: Plain) -> int | Decimal:
@@ -106,19 +106,11 @@ def _ordered(value: Plain | None) -> tuple[bool, str | int | Decimal]:
     return True, value.isoformat() if isinstance(value, date) else str(value)
 
 
-def _least(values: Sequence[Plain]) -> Plain | None:
-    return min(values, key=_ordered, default=None)
-
-
-def _largest(values: Sequence[Plain]) -> Plain | None:
-    return max(values, key=_ordered, default=None)
-
-
 _METHODS: Mapping[str, Callable[[Sequence[Plain]], Plain | None]] = {
     "sum": _sum,
     "average": _average,
-    "min": _least,
-    "max": _largest,
+    "min": partial(min, key=_ordered, default=None),
+    "max": partial(max, key=_ordered, default=None),
     "countdistinct": lambda values: len(set(values)),
 }
 _NUMERIC = ("sum", "average")
@@ -190,15 +182,16 @@ def _above(name: str, least: int) -> Transformation:
     return Transformation(f"filter({name} gt {least})", make)
 
 
-def _top(count: int) -> Transformation:
-    return Transformation(f"top({count})", lambda rows, _: list(rows[:count]))
+def _cut(name: str, kept: slice) -> Transformation:
+    return Transformation(name, lambda rows, _: list(rows[kept]))
 
 
-def _skip(count: int) -> Transformation:
-    return Transformation(f"skip({count})", lambda rows, _: list(rows[count:]))
-
-
-_CUTS = st.sampled_from([make(count) for count in range(5) for make in (_top, _skip)])
+_CUTS = st.sampled_from(
+    [
+        *[_cut(f"top({count})", slice(count)) for count in range(5)],
+        *[_cut(f"skip({count})", slice(count, None)) for count in range(5)],
+    ]
+)
 
 
 def _filtering(condition: Operand) -> Transformation:
@@ -213,12 +206,9 @@ def _filtering(condition: Operand) -> Transformation:
 _FILTERS = st.lists(CONDITIONS.map(_filtering), max_size=2)
 
 _TYPES: Mapping[str, str] = {
+    **dict.fromkeys(("series", "text", "mirrored"), "text"),
+    **dict.fromkeys(("amount", "rate"), "decimal"),
     "rank": "whole",
-    "series": "text",
-    "amount": "decimal",
-    "rate": "decimal",
-    "text": "text",
-    "mirrored": "text",
     "active": "boolean",
     "reference": "guid",
     "day": "date",
@@ -256,7 +246,7 @@ def _items(draw: DrawFn, types: Mapping[str, str], prefix: str) -> list[tuple[_I
 @st.composite
 def _groupings(
     draw: DrawFn, types: Mapping[str, str], prefix: str
-) -> tuple[Transformation, dict[str, str]]:
+) -> tuple[Transformation, Mapping[str, str]]:
     """A grouping of rows of these properties, and the types of its result."""
     # few keys of few values, so that groups have several rows
     often = [each for each in ("active", "reference", "series") if each in types]
@@ -271,9 +261,8 @@ def _groupings(
 
 @st.composite
 def _pipelines(draw: DrawFn) -> Pipeline:
-    steps: list[Transformation] = []
-    steps += draw(_FILTERS)
-    types: dict[str, str] = dict(_TYPES)
+    steps = [*draw(_FILTERS)]
+    types = _TYPES
     for prefix in draw(any_of("a", "ab", "abc")):
         grouping, types = draw(_groupings(types, prefix))
         steps.append(grouping)

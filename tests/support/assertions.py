@@ -48,18 +48,10 @@ class Signer:
     def claims(self, **changed: JSON) -> bytes:
         """The claims of a valid assertion with some changed; UNSET leaves one out."""
         now = time.time()
-        claims = {
-            "iss": self.id,
-            "sub": self.id,
-            "aud": self.audience,
-            "iat": now,
-            "exp": now + 600,
-            "jti": str(uuid4()),
-            **changed,
-        }
-        return msgspec.json.encode(
-            {name: value for name, value in claims.items() if value is not UNSET}
-        )
+        whom = {"iss": self.id, "sub": self.id, "aud": self.audience}
+        once = {"iat": now, "exp": now + 600, "jti": str(uuid4())}
+        claims = {**whom, **once, **changed}.items()
+        return msgspec.json.encode({name: value for name, value in claims if value is not UNSET})
 
     def sign(
         self,
@@ -70,8 +62,7 @@ class Signer:
         """An assertion with any claims and header."""
         key = key or self.key
         members = {"alg": usual_algorithm(key), **(header or {})}
-        payload = self.claims() if claims is None else claims
-        return signed(members, payload, key)
+        return signed(members, self.claims() if claims is None else claims, key)
 
     def form(self, assertion: str | None = None) -> Mapping[str, str]:
         """The parameters that authenticate the client, with its own assertion if none is given."""

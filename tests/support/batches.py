@@ -109,10 +109,8 @@ def parts(answer: httpx.Response) -> Sequence[Part]:
 def _parts(message: Message) -> Sequence[Part]:
     assert message.get_content_type() == "multipart/mixed"
     payload = message.get_payload()
-    if payload == "" or payload is None:
-        return ()
-    assert isinstance(payload, list)
-    return [_part(each) for each in payload if isinstance(each, Message)]
+    assert isinstance(payload, list) or not payload
+    return [_part(each) for each in payload or () if isinstance(each, Message)]
 
 
 def _part(message: Message) -> Part:

@@ -8,27 +8,15 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.ec import (
-    SECP256R1,
-    EllipticCurvePrivateKey,
-    generate_private_key,
-)
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    Encoding,
-    KeySerializationEncryption,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
 from cryptography.x509.oid import NameOID
 
 from comptoir.auth.local_authority import Pair
 
-PrivateKey = EllipticCurvePrivateKey | RSAPrivateKey
-ENCRYPTED = BestAvailableEncryption(b"secret")
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+ENCRYPTED = serialization.BestAvailableEncryption(b"secret")
 
 
 def write_pair(
@@ -37,16 +25,18 @@ def write_pair(
     ends_in_days: int = 365,
     name: str = "localhost",
     issuer: Pair | None = None,
-    encryption: KeySerializationEncryption | None = None,
+    encryption: serialization.KeySerializationEncryption | None = None,
     key: PrivateKey | None = None,
     further_names: Sequence[str] = (),
 ) -> Pair:
     """Write a certificate and its key; without an issuer, the certificate signs itself."""
-    key = key or generate_private_key(SECP256R1())
+    key = key or ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     signing, issued_by = key, subject
     if issuer is not None:
-        signing = _key(issuer.key)
+        loaded = serialization.load_pem_private_key(issuer.key.read_bytes(), password=None)
+        assert isinstance(loaded, ec.EllipticCurvePrivateKey)
+        signing = loaded
         issued_by = x509.load_pem_x509_certificate(issuer.certificate.read_bytes()).subject
     now = datetime.now(UTC)
     certificate = (
@@ -66,18 +56,12 @@ def write_pair(
         )
         .sign(signing, SHA256())
     )
-    pair.certificate.write_bytes(certificate.public_bytes(Encoding.PEM))
+    pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    pair.certificate.write_bytes(certificate.public_bytes(pem))
     pair.key.touch(0o600)
-    pair.key.write_bytes(
-        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption or NoEncryption())
-    )
+    protection = encryption or serialization.NoEncryption()
+    pair.key.write_bytes(key.private_bytes(pem, form, protection))
     return pair
-
-
-def _key(path: Path) -> EllipticCurvePrivateKey:
-    key = load_pem_private_key(path.read_bytes(), password=None)
-    assert isinstance(key, EllipticCurvePrivateKey)
-    return key
 
 
 def trusting(authority: Path) -> ssl.SSLContext:

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Thread
-from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -38,10 +37,7 @@ _OPTIONS = (
 _ALL_RULES = {"type": "tag", "values": ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")}
 """The rules of WCAG 2.2, levels A and AA, by the names that axe gives them."""
 _LAYOUT_RULES = (
-    "color-contrast",
-    "link-in-text-block",
-    "scrollable-region-focusable",
-    "target-size",
+    *("color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"),
 )
 """Those of them that depend on colours and on the width of the window."""
 
@@ -70,7 +66,8 @@ class Chromium:
         shell = shutil.which("chromium-headless-shell")
         self._program = shell or needed("chromium", "chromium-headless-shell")
         axe = (node().packages / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
-        self._axe = f"Object.defineProperty(window, 'loadAxe', {{value() {{ {axe}\n}}}})"
+        self.axe = f"Object.defineProperty(window, 'loadAxe', {{value() {{ {axe}\n}}}})"
+        """A script that gives a page the function `loadAxe`, which loads axe-core."""
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="chromium", daemon=True)
         self._thread.start()
@@ -78,14 +75,28 @@ class Chromium:
 
     def do(self, work: Awaitable[T]) -> T:
         """Await what a method of Playwright returns."""
-        return asyncio.run_coroutine_threadsafe(_awaited(work), self._loop).result(PATIENCE_SECONDS)
+
+        async def awaited() -> T:
+            return await work
+
+        return asyncio.run_coroutine_threadsafe(awaited(), self._loop).result(PATIENCE_SECONDS)
 
     def tab(
         self, origin: str, *, scripts: bool = True, dark: bool = False, trusts_all: bool = False
     ) -> "Tab":
         """A tab with cookies of its own; `trusts_all` accepts the certificates of the tests."""
-        page = self.do(self._opened(scripts, "dark" if dark else "light", trusts_all))
-        return Tab(self, page, origin)
+
+        async def opened() -> Page:
+            context = await self._browser.new_context(
+                java_script_enabled=scripts,
+                color_scheme="dark" if dark else "light",
+                reduced_motion="reduce",
+                ignore_https_errors=trusts_all,
+            )
+            context.set_default_timeout(_MILLISECONDS)
+            return await context.new_page()
+
+        return Tab(self, self.do(opened()), origin)
 
     def close(self) -> None:
         """End the browser."""
@@ -95,31 +106,12 @@ class Chromium:
         self._thread.join(PATIENCE_SECONDS)
         self._loop.close()
 
-    @property
-    def axe(self) -> str:
-        """A script that gives a page the function `loadAxe`, which loads axe-core."""
-        return self._axe
-
     async def _launched(self) -> tuple[Playwright, Browser]:
         playwright = await async_playwright().start()
         browser = await playwright.chromium.launch(
             executable_path=self._program, args=list(_OPTIONS), timeout=_MILLISECONDS
         )
         return playwright, browser
-
-    async def _opened(self, scripts: bool, scheme: str, trusts_all: bool) -> Page:
-        context = await self._browser.new_context(
-            java_script_enabled=scripts,
-            color_scheme="dark" if scheme == "dark" else "light",
-            reduced_motion="reduce",
-            ignore_https_errors=trusts_all,
-        )
-        context.set_default_timeout(_MILLISECONDS)
-        return await context.new_page()
-
-
-async def _awaited(work: Awaitable[T]) -> T:
-    return await work
 
 
 class Tab:
@@ -141,9 +133,7 @@ class Tab:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, _: object, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.do(self.page.context.close())
         if kind is None:
             assert self.errors == []
@@ -199,11 +189,8 @@ class Tab:
     def keep(self, cookies: Mapping[str, str]) -> None:
         """Send cookies, such as those of a session that began elsewhere."""
         context, url = self.page.context, self._origin
-        self.do(
-            context.add_cookies(
-                [{"name": name, "value": value, "url": url} for name, value in cookies.items()]
-            )
-        )
+        for name, value in cookies.items():
+            self.do(context.add_cookies([{"name": name, "value": value, "url": url}]))
 
     def darken(self, dark: bool = True) -> None:
         """Show the page in the dark colour scheme, or in the light one again."""

@@ -26,9 +26,8 @@ from support.companies import CompanyAdmin
 
 TOKEN_PATH = "comptoir/oauth2/v2.0/token"
 GRANT = {"grant_type": "client_credentials"}
-_numbers = count()
-
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+_numbers = count()
 
 
 class NoClients:
@@ -41,13 +40,13 @@ class NoClients:
         return self.known
 
 
-async def _no_document(url: str) -> Document:
-    raise OutgoingError(f"{url} is not reached")
-
-
 def no_issuers() -> OutsideIssuers:
     """Outside issuers, none of which can be reached."""
-    return OutsideIssuers(lambda url: IssuerKeys(url, _no_document, 86_400, lambda: None))
+
+    async def fetch(url: str) -> Document:
+        raise OutgoingError(f"{url} is not reached")
+
+    return OutsideIssuers(lambda url: IssuerKeys(url, fetch, 86_400, lambda: None))
 
 
 NO_CLIENTS = NoClients()
@@ -96,9 +95,13 @@ class Webshop:
 
     def token(self, **form: str) -> str:
         """A token for the client."""
-        response = self.ask(**form)
-        assert response.status_code == 200, response.text
-        return str(response.json()["access_token"])
+        return token_in(self.ask(**form))
+
+
+def token_in(response: httpx.Response) -> str:
+    """The token in a response with status 200."""
+    assert response.status_code == 200, response.text
+    return str(response.json()["access_token"])
 
 
 def ask(
@@ -110,8 +113,7 @@ def ask(
 ) -> httpx.Response:
     """Send a form to the token endpoint."""
     content = form if isinstance(form, bytes) else urlencode(form).encode()
-    sent = {**FORM, **(headers or {})}
-    return service.origin.request("POST", path, query, content, sent)
+    return service.origin.request("POST", path, query, content, {**FORM, **(headers or {})})
 
 
 def add_client(

@@ -9,8 +9,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_GZIP_MAGIC = b"\x1f\x8b"
+_MAGIC = {"zstd": b"\x28\xb5\x2f\xfd", "gzip": b"\x1f\x8b"}
 
 
 class Decoder(Protocol):
@@ -29,7 +28,7 @@ def decoder(coding: str) -> Decoder:
 
 def decoded(content: bytes) -> bytes:
     """Decode a whole body by the coding that its first bytes show."""
-    for coding, magic in (("zstd", _ZSTD_MAGIC), ("gzip", _GZIP_MAGIC)):
+    for coding, magic in _MAGIC.items():
         if content.startswith(magic):
             reader = decoder(coding)
             plain = reader.decompress(content)

@@ -82,18 +82,12 @@ class Command:
 
     def run(self, *arguments: str | Path, through: Sequence[str] = ()) -> Result:
         """Run a command in a process, which the command `through` starts if it is given."""
-        if not through:
-            return self._forked(*arguments)
-        ended = subprocess.run(
-            [*through, *self.arguments(*arguments)],
-            env=self.environment,
-            cwd=self.folder,
-            capture_output=True,
-            check=False,
-        )
-        return Result(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
-
-    def _forked(self, *arguments: str | Path) -> Result:
+        if through:
+            command = [*through, *self.arguments(*arguments)]
+            ended = subprocess.run(
+                command, env=self.environment, cwd=self.folder, capture_output=True, check=False
+            )
+            return Result(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
         with (
             ThreadPoolExecutor(1) as reader,
             Process([str(each) for each in arguments], self.environment, self.folder) as process,
@@ -109,12 +103,9 @@ class Command:
         with os.fdopen(ours, "r+b", 0) as terminal:
             terminal.write(typed.encode())
             with os.fdopen(theirs, "r+b", 0) as given:
+                command = [str(each) for each in arguments]
                 process = Process(
-                    [str(each) for each in arguments],
-                    self.environment,
-                    self.folder,
-                    entered=given,
-                    errors=given,
+                    command, self.environment, self.folder, entered=given, errors=given
                 )
             # Linux ends the output with an error when the process has closed the terminal
             with process:

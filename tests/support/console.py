@@ -59,8 +59,12 @@ class _Forms(HTMLParser):
                 self._add(given["name"], given.get("value", "on" if is_choice else ""))
 
     def handle_data(self, data: str) -> None:
+        """Add to the value of a textarea, which drops the line end that it begins with."""
         if self._textarea is not None:
-            self._add_text(data)
+            form = self.forms[-1]
+            *others, (name, value) = form.fields
+            whole = (value + data) if value else data.removeprefix("\n")
+            self.forms[-1] = form._replace(fields=(*others, (name, whole)))
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "textarea":
@@ -73,13 +77,6 @@ class _Forms(HTMLParser):
         if self.forms:
             form = self.forms[-1]
             self.forms[-1] = form._replace(fields=(*form.fields, (name, value)))
-
-    def _add_text(self, text: str) -> None:
-        """Add to the value of the last field, which drops the line end that it begins with."""
-        form = self.forms[-1]
-        *others, (name, value) = form.fields
-        whole = (value + text) if value else text.removeprefix("\n")
-        self.forms[-1] = form._replace(fields=(*others, (name, whole)))
 
 
 def forms_of(page: httpx.Response) -> list[Form]:
@@ -150,9 +147,9 @@ class Browser:
         """Fill in and send the form of a page whose action has this path."""
         path = urlsplit(action).path
         form = next(each for each in forms_of(page) if urlsplit(each.action).path == path)
-        sent: dict[str, str | Sequence[str]] = {}
-        for name, _ in form.fields:
-            sent[name] = [value for key, value in form.fields if key == name]
+        sent: dict[str, str | Sequence[str]] = {
+            name: [value for key, value in form.fields if key == name] for name, _ in form.fields
+        }
         sent |= {name.replace("_", "-"): value for name, value in fields.items()}
         if form.method == "GET":
             return self.get(f"{path}?{urlencode(sent, doseq=True)}")
@@ -176,8 +173,8 @@ def new_code(
     now: float | None = None,
 ) -> str:
     """A code, as `comptoir console` adds one; `now` is the time at which it does."""
-    code, login = new_secret(), Login(subject, role, companies)
-    at = int(time.time() if now is None else now)
+    code, at = new_secret(), int(time.time() if now is None else now)
+    login = Login(subject, role, companies)
     admin.wait(Logins(admin.control).add_code(code, login, at, OPERATOR))
     return code
 

@@ -85,6 +85,4 @@ def assert_follows(resource: str, record: Record) -> None:
     shown = without_control(record)
     assert list(shown) == list(fields)
     for name, type_name in fields.items():
-        assert _CHECKS[type_name](shown[name]), (
-            f"{name} must be {type_name}, but is {shown[name]!r}"
-        )
+        assert _CHECKS[type_name](shown[name]), f"{name} must be {type_name}: {shown[name]!r}"

@@ -33,9 +33,7 @@ IN_ORDER = "in order"
 INDEXED = "indexed"
 """After the title of a file: its requests are sent before and after the text index has all."""
 
-_METHODS = frozenset(
-    {"DELETE", "GET", "HEAD", "INVENTED", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
-)
+_METHODS = {"DELETE", "GET", "HEAD", "INVENTED", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
 _TARGET = re.compile(r"\[((?:[^][]|\[\d+])*)]")
 """A target in brackets, which may have places of lists itself."""
 
@@ -111,9 +109,8 @@ class Case:
 
     def address(self, values: Mapping[str, str]) -> tuple[str, str]:
         """Path and query with these values, percent-encoded; a `raw` case is not."""
-        text = self.written
-        if text.partition(" ")[0] in _METHODS:
-            text = text.partition(" ")[2]
+        first, _, rest = self.written.partition(" ")
+        text = rest if first in _METHODS else self.written
         is_raw = text.startswith("raw ")
         path, _, query = filled(text.removeprefix("raw "), values).partition("?")
         return (path, query) if is_raw else (quote(path, _IN_PATH), quote(query, _IN_QUERY))
@@ -192,10 +189,9 @@ def read_area(path: Path) -> Area:
             _take(area.rules[-1].cases[-1], line.strip(" "), place)
         else:
             area.rules[-1].cases.append(Case(place, line))
-    for rule in area.rules:
-        for case in rule.cases:
-            if not case.is_answered:
-                raise CorpusError(f"{case.place}: the request has no answer")
+    for case in (case for rule in area.rules for case in rule.cases):
+        if not case.is_answered:
+            raise CorpusError(f"{case.place}: the request has no answer")
     return area
 
 
@@ -225,10 +221,6 @@ def _take(case: Case, line: str, place: str) -> None:
         _TAKEN[sign](case.answer, text, place)
     else:
         raise CorpusError(f"{place}: no answer begins with {line[:20]!r}")
-
-
-def _take_record(answer: Answer, text: str, _: str) -> None:
-    answer.records.append("{" + text)
 
 
 def _take_whole_record(answer: Answer, text: str, _: str) -> None:
@@ -272,7 +264,7 @@ _MEMBERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
 """The members of a response that a line sets, by its first word, and how it is read."""
 
 _TAKEN: Mapping[str, Callable[[Answer, str, str], None]] = {
-    "{": _take_record,
+    "{": lambda answer, text, _: answer.records.append("{" + text),
     "only ": _take_whole_record,
     "~ ": lambda answer, text, _: answer.fragments.append(text),
     "with ": _take_header,

@@ -113,11 +113,9 @@ def differences(url: str, model: Model) -> list[object]:
     """The differences that a migration would have to remove."""
 
     def compared(connection: Connection) -> list[object]:
-        context = MigrationContext.configure(
-            connection, opts={"compare_type": True, "include_name": _is_compared}
-        )
-        found: list[object] = compare_metadata(context, declared_schema(model))
-        return found
+        options = {"compare_type": True, "include_name": _is_compared}
+        context = MigrationContext.configure(connection, opts=options)
+        return list(compare_metadata(context, declared_schema(model)))
 
     return in_database(url, compared)
 
@@ -145,30 +143,21 @@ def run_sql(url: str, statement: str, **values: str | int) -> list[tuple[object,
 
 
 @contextmanager
-def writes_held(url: str) -> Iterator[Callable[[], None]]:
+def writes_held(url: str) -> Iterator[Callable[[], object]]:
     """Block writes in all companies until the returned function is called."""
     with asyncio.Runner() as runner:
         if is_postgres(url):
-            connection = runner.run(_holder(url))
+            connection = runner.run(asyncpg.connect(url))
+            runner.run(connection.execute("BEGIN; SELECT 1 FROM companies FOR UPDATE"))
             try:
-                yield lambda: runner.run(_let_go(connection))
+                yield lambda: runner.run(connection.execute("ROLLBACK"))
             finally:
                 # the server notices the end of a connection late, and holds its locks until then
-                runner.run(_let_go(connection))
+                runner.run(connection.execute("ROLLBACK"))
                 connection.terminate()
         else:
             with locked(database_path(url), PATIENCE_SECONDS) as file:
                 yield file.rollback
-
-
-async def _holder(url: str) -> "asyncpg.Connection[asyncpg.Record]":
-    connection = await asyncpg.connect(url)
-    await connection.execute("BEGIN; SELECT 1 FROM companies FOR UPDATE")
-    return connection
-
-
-async def _let_go(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
-    await connection.execute("ROLLBACK")
 
 
 @contextmanager

@@ -16,10 +16,9 @@ def request_of(
     company: Company, method: str, path: str, body: Body, headers: Mapping[str, str] | None = None
 ) -> Request:
     """A write of a company."""
-    content = msgspec.json.encode(body)
 
     async def read_body() -> bytes:
-        return content
+        return msgspec.json.encode(body)
 
     sent = {"content-type": "application/json", **(headers or {})}
     return Request(

@@ -47,15 +47,12 @@ def stages(text: str) -> list[Stage]:
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     for line in "\n".join(lines).replace("\\\n", "").splitlines():
         match = _INSTRUCTION.fullmatch(line)
-        if match is None:
-            assert not line.strip(), line
-            continue
-        name, rest = match["name"], match["text"]
-        flags = dict(each[2:].split("=", 1) for each in match["flags"].split())
-        if name == "FROM":
-            stage = _STAGE.fullmatch(rest)
+        assert match is not None or not line.strip(), line
+        if match is not None and match["name"] == "FROM":
+            stage = _STAGE.fullmatch(match["text"])
             assert stage is not None, line
             found.append(Stage(stage["base"], stage["name"] or ""))
-        else:
-            found[-1].instructions.append(Instruction(name, flags, rest))
+        elif match is not None:
+            flags = dict(each[2:].split("=", 1) for each in match["flags"].split())
+            found[-1].instructions.append(Instruction(match["name"], flags, match["text"]))
     return found

@@ -1,6 +1,6 @@
 """Databases as earlier revisions left them: the current one without what was added since."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 from sqlalchemy import Connection, text
@@ -37,21 +37,14 @@ def set_back(connection: Connection, revision: str) -> None:
     for each in sorted(SERVES, reverse=True):
         if each == revision:
             break
-        for statement in _drops(each):
-            connection.execute(text(statement))
+        for added in ADDED.get(each, ()):
+            kind, name = added.split(" ")
+            table, _, column = name.partition(".")
+            dropped = f"ALTER TABLE {table} DROP COLUMN {column}"
+            connection.execute(text(dropped if kind == "COLUMN" else f"DROP {added}"))
         if each == "0007":
             for entity_set, column in product(MODEL.stored, JSON):
                 connection.execute(text(f'ALTER TABLE "{entity_set.name}" DROP COLUMN {column}'))
         if each == "0003" and connection.dialect.name == "sqlite":
             connection.execute(text(f"DROP TABLE {INDEX}"))
     connection.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))
-
-
-def _drops(revision: str) -> Iterator[str]:
-    for each in ADDED.get(revision, ()):
-        kind, name = each.split(" ")
-        if kind == "COLUMN":
-            table, _, name = name.partition(".")
-            yield f"ALTER TABLE {table} DROP COLUMN {name}"
-        else:
-            yield f"DROP {kind} {name}"

@@ -18,9 +18,7 @@ Plain = str | int | bool | Decimal | UUID | date | datetime | time | timedelta
 Specimen = Mapping[str, Plain]
 
 _EXACT = Context(prec=200)
-_MOST_WHOLE = 2**63 - 1
 _MOST_DECIMAL = Decimal(10**13)
-_FINEST = Decimal("1e-30")
 FIFTH = Decimal("0.00001")
 
 
@@ -60,6 +58,11 @@ def cell(value: Plain) -> Cell:
 
 def constant(value: Plain | None, text: str) -> Operand:
     return Operand(text, lambda _: value)
+
+
+def quoted(value: str) -> Operand:
+    """A constant text, as a literal."""
+    return constant(value, "'" + value.replace("'", "''") + "'")
 
 
 def field(name: str, variable: str = "") -> Operand:
@@ -148,11 +151,7 @@ def listed(left: Operand, items: list[Operand], opening: str = "(") -> Operand:
     closing = {"(": ")", "[": "]"}[opening]
     text = f"({left.text} in {opening}{','.join(item.text for item in items)}{closing})"
 
-    def of(scope: Scope) -> bool:
-        value = left.of(scope)
-        return value in [item.of(scope) for item in items]
-
-    return Operand(text, of)
+    return Operand(text, lambda scope: left.of(scope) in [item.of(scope) for item in items])
 
 
 def negated(operand: Operand) -> Operand:
@@ -214,29 +213,27 @@ def substring(text: Operand, start: Operand, length: Operand | None = None) -> O
 
 
 def cast(operand: Operand, name: str, compute: Callable[..., Plain | None]) -> Operand:
-    call = called("cast", compute, operand)
-    return Operand(f"cast({operand.text},{name})", call.of)
+    return replace(called("cast", compute, operand), text=f"cast({operand.text},{name})")
 
 
 def infix(
     operator: str, compute: Callable[..., Plain | None], left: Operand, right: Operand
 ) -> Operand:
-    call = called(operator, compute, left, right)
-    return Operand(f"({left.text} {operator} {right.text})", call.of)
+    text = f"({left.text} {operator} {right.text})"
+    return replace(called(operator, compute, left, right), text=text)
 
 
 def minus(operand: Operand, compute: Callable[..., Plain | None]) -> Operand:
-    call = called("-", compute, operand)
-    return Operand(f"(-({operand.text}))", call.of)
+    return replace(called("-", compute, operand), text=f"(-({operand.text}))")
 
 
 def _fit(value: int | Decimal) -> int | Decimal:
     if isinstance(value, int):
-        if abs(value) > _MOST_WHOLE:
+        if abs(value) >= 2**63:
             raise Unfit
         return value
     with localcontext(_EXACT):
-        if abs(value) >= _MOST_DECIMAL or value % _FINEST:
+        if abs(value) >= _MOST_DECIMAL or value % Decimal("1e-30"):
             raise Unfit
         return value
 
@@ -299,9 +296,8 @@ def moved_day(day: date, span: timedelta) -> date:
 
 
 def whole_of_text(text: str) -> int | None:
-    if not re.fullmatch(r"-?[0-9]+", text):
-        return None
-    return int(text) if abs(int(text)) < 2**31 else None
+    is_whole = re.fullmatch(r"-?[0-9]+", text) and abs(int(text)) < 2**31
+    return int(text) if is_whole else None
 
 
 def text_of_decimal(value: Decimal) -> str:

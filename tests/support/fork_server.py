@@ -29,8 +29,6 @@ from comptoir.sql.dialects.postgresql.routines import routine_statements
 from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.statements import statements_of
 
-STREAMS = 3
-
 IMPORTED = (
     *(target.partition(":")[0] for target, _ in SUBCOMMANDS.values()),
     *(each.mount.partition(":")[0] for each in FEATURES if each.mount),
@@ -89,7 +87,7 @@ def main() -> None:
         if listener in ready:
             connections.append(_accepted(listener))
         for orders in [each for each in connections if each in ready]:
-            asked, files, _, _ = socket.recv_fds(orders, 1, STREAMS + 1)
+            asked, files, _, _ = socket.recv_fds(orders, 1, 4)
             if not asked:
                 connections.remove(orders)
                 orders.close()

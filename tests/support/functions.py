@@ -2,13 +2,13 @@
 
 import asyncio
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
-from types import TracebackType
-from typing import Protocol, Self, cast
+from typing import Self, cast
 
 import asyncpg
-from sqlalchemy import Boolean, ColumnElement, Select, select, union_all
+from sqlalchemy import Boolean, ColumnElement, select, union_all
 
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import Slot
@@ -30,43 +30,41 @@ class NotComputed(Exception):  # noqa: N818 - a value, not an error of the test
     """A function could not compute a value; the message is that of the function."""
 
 
-class Calling(Protocol):
-    """Calls the functions of a database."""
-
-    def call(self, name: FunctionName, wholes: Wholes, arguments: Sequence[Value]) -> Value:
-        """The result of a function; raises `NotComputed`."""
-
-    def aggregate(self, name: FunctionName, whole: bool, values: Sequence[Value]) -> Value:
-        """The result of an aggregate function; raises `NotComputed`."""
-
-
-class _Statements:
-    """Builds the statements that call the functions of a dialect."""
+class Calling(ABC):
+    """Calls the functions of a database, by statements in its dialect."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self.call = cache(self._call)
-        self.aggregate = cache(self._aggregate)
+        self._calling = cache(self._call)
+        self._aggregating = cache(self._aggregate)
+
+    def call(self, name: FunctionName, wholes: Wholes, arguments: Sequence[Value]) -> Value:
+        """The result of a function; raises `NotComputed`."""
+        return self._run(self._calling(name, wholes), arguments)
+
+    def aggregate(self, name: FunctionName, whole: bool, values: Sequence[Value]) -> Value:
+        """The result of an aggregate function; raises `NotComputed`."""
+        return self._run(self._aggregating(name, whole, len(values)), values)
+
+    @abstractmethod
+    def _run(self, prepared: Prepared, values: Sequence[Value]) -> Value:
+        """The value that a statement selects; raises `NotComputed`."""
 
     def _call(self, name: FunctionName, wholes: Wholes) -> Prepared:
-        slots = [slot_of(Slot(number, whole)) for number, whole in enumerate(wholes)]
-        return self._selecting(select(self._made(name, *slots)))
+        return self._selecting(
+            name, *[slot_of(Slot(number, whole)) for number, whole in enumerate(wholes)]
+        )
 
     def _aggregate(self, name: FunctionName, whole: bool, count: int) -> Prepared:
         slots = [slot_of(Slot(number, whole)) for number in range(count)]
         rows = union_all(*[select(each.label("given")) for each in slots]).subquery()
-        return self._selecting(select(self._made(name, rows.c.given)))
+        return self._selecting(name, rows.c.given)
 
-    def _made(
-        self, name: FunctionName, *arguments: ColumnElement[str | int]
-    ) -> ColumnElement[str | int]:
+    def _selecting(self, name: FunctionName, *arguments: ColumnElement[str | int]) -> Prepared:
         made = self._dialect.functions[name](*arguments)
         if isinstance(made.type, Boolean):
-            return self._dialect.functions["as_number"](made)
-        return made
-
-    def _selecting(self, statement: Select[tuple[str | int]]) -> Prepared:
-        return prepare(statement, self._dialect.compiler)
+            made = self._dialect.functions["as_number"](made)
+        return prepare(select(made), self._dialect.compiler)
 
 
 class OnSqlite(Calling):
@@ -75,16 +73,10 @@ class OnSqlite(Calling):
     def __init__(self) -> None:
         self._connection = sqlite3.connect(":memory:", factory=Connection)
         register(self._connection)
-        self._statements = _Statements(SQLITE)
+        super().__init__(SQLITE)
 
     def close(self) -> None:
         self._connection.close()
-
-    def call(self, name: FunctionName, wholes: Wholes, arguments: Sequence[Value]) -> Value:
-        return self._run(self._statements.call(name, wholes), arguments)
-
-    def aggregate(self, name: FunctionName, whole: bool, values: Sequence[Value]) -> Value:
-        return self._run(self._statements.aggregate(name, whole, len(values)), values)
 
     def _run(self, prepared: Prepared, values: Sequence[Value]) -> Value:
         try:
@@ -105,36 +97,25 @@ class OnPostgres(Calling):
         self._connection: asyncpg.Connection[asyncpg.Record] = self._runner.run(
             asyncpg.connect(url, server_settings={"search_path": schema})
         )
-        self._statements = _Statements(POSTGRESQL)
+        super().__init__(POSTGRESQL)
         self._execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         self.install()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._runner.run(self._connection.close())
         self._runner.close()
-
-    def call(self, name: FunctionName, wholes: Wholes, arguments: Sequence[Value]) -> Value:
-        return self._run(self._statements.call(name, wholes), arguments)
 
     def calls(
         self, name: FunctionName, wholes: Wholes, rows: Sequence[Sequence[Value]]
     ) -> list[Value]:
         """The results of a function for rows of arguments, in one exchange with the server."""
-        prepared = self._statements.call(name, wholes)
+        prepared = self._calling(name, wholes)
         bound = [prepared.bind(row) for row in rows]
         found = self._runner.run(self._connection.fetchmany(prepared.text, bound))
         return [row[0] for row in found]
-
-    def aggregate(self, name: FunctionName, whole: bool, values: Sequence[Value]) -> Value:
-        return self._run(self._statements.aggregate(name, whole, len(values)), values)
 
     def install(self) -> None:
         """Create the routines in the database."""

@@ -66,8 +66,7 @@ def undone(record: Values | None, change: Change) -> Values | None:
         return None
     assert change.before is not None
     if change.verb == "delete":
-        assert record is None
-        assert change.after is None
+        assert (record, change.after) == (None, None)
         return change.before
     assert change.after is not None
     assert record is not None

@@ -9,14 +9,13 @@ from html import escape
 from itertools import count, cycle
 from pathlib import Path
 from threading import Event
-from typing import Self
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import msgspec
 from joserfc import jws
 from joserfc.jwk import RSAKey
+from typing_extensions import override
 
-from comptoir.auth.local_authority import LocalCertificate, Pair
 from comptoir.auth.verification import ASYMMETRIC_ALGORITHMS
 from comptoir.cli.runner import operator
 from support.clients import Serving, add_client
@@ -42,7 +41,7 @@ def public(kid: str, key: RSAKey) -> dict[str, object]:
     return {**key.as_dict(private=False), "kid": kid, "use": "sig", "alg": "RS256"}
 
 
-class OtherIssuer:
+class OtherIssuer(LyingServer):
     """An issuer with a certificate of the authority in a folder, which the machine must trust.
 
     `lies` are its responses by path, instead of good ones. `gate` lets it respond; `asked` are the
@@ -60,36 +59,21 @@ class OtherIssuer:
         self.id_header: Claims = {}
         self.authorizations: list[str] = []
         self._codes: dict[str, dict[str, str]] = {}
-        self._server = LyingServer(folder, self._responding, host)
+        super().__init__(folder, self._responding, host)
         # another issuer may get the same port later
         self._path = f"/realms/{next(_numbers)}"
-        self.url = f"https://localhost:{self._server.port}{self._path}"
+        self.url = f"https://localhost:{self.port}{self._path}"
         self.rotate()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
+    @override
     def stop(self) -> None:
-        """Go away."""
         self.gate.set()
-        self._server.stop()
+        super().stop()
 
     @property
     def kid(self) -> str:
         """The name of the key that signs."""
         return list(self.keys)[-1]
-
-    @property
-    def local(self) -> LocalCertificate:
-        """The certificate that a client accepts, and its authority."""
-        return self._server.local
-
-    def present(self, pair: Pair) -> None:
-        """Present another certificate."""
-        self._server.present(pair)
 
     def rotate(self, *, keep: bool = False) -> None:
         """Sign with a new key; `keep`: still publish the former ones."""
@@ -101,15 +85,8 @@ class OtherIssuer:
     ) -> str:
         """A token for an hour that may read; claims that are None are left out."""
         now = int(time.time())
-        good = {
-            "iss": self.url,
-            "aud": AUDIENCE,
-            "sub": "joe",
-            "exp": now + 3600,
-            "iat": now,
-            "scope": "records.read",
-        }
-        merged = {**good, **(claims or {})}
+        good = {"iss": self.url, "aud": AUDIENCE, "exp": now + 3600, "iat": now}
+        merged = {**good, "sub": "joe", "scope": "records.read", **(claims or {})}
         payload = {name: value for name, value in merged.items() if value is not None}
         members = {"alg": "RS256", "kid": self.kid, "typ": "JWT", **(header or {})}
         return jws.serialize_compact(
@@ -163,16 +140,12 @@ class OtherIssuer:
         token = self.token({**claims, **self.user}, self.id_header)
         return with_body(msgspec.json.encode({"access_token": "x", "id_token": token}))
 
-    def key_set(self) -> dict[str, object]:
-        """The key set."""
-        return {"keys": [public(kid, key) for kid, key in self.keys.items()]}
-
     def _responding(self, connection: ssl.SSLSocket) -> None:
-        path = self._server.heads[-1].split()[1].decode().removeprefix(self._path)
+        path = self.heads[-1].split()[1].decode().removeprefix(self._path)
         self.asked.append(path)
         self.gate.wait()
         if path == TOKEN:
-            form, authorization = _form_from(connection, self._server.heads[-1])
+            form, authorization = _form_from(connection, self.heads[-1])
             self.lies.get(path, self._given(form, authorization))(connection)
             return
         if path.startswith(f"{AUTHORIZE}?"):
@@ -181,7 +154,8 @@ class OtherIssuer:
             page = f'<link rel="icon" href="data:,"><a href="{link}">Continue</a>'
             with_body(page.encode(), OK + b"Content-Type: text/html\r\n")(connection)
             return
-        good = self.discovery() if path == DISCOVERY else self.key_set()
+        key_set = {"keys": [public(kid, key) for kid, key in self.keys.items()]}
+        good = self.discovery() if path == DISCOVERY else key_set
         self.lies.get(path, with_body(msgspec.json.encode(good)))(connection)
 
 

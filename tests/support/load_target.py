@@ -21,7 +21,6 @@ from comptoir.store.snapshot import ShowProgress
 from comptoir.store.store import Store
 
 T = TypeVar("T")
-Record = dict[str, Stored]
 
 
 class LoadTarget:
@@ -66,15 +65,12 @@ class LoadTarget:
     def load_file(
         self, path: Path, *, keep_good: bool = False, show_progress: ShowProgress = lambda *_: None
     ) -> LoadReport:
-        entity_set = MODEL.by_name[path.stem]
-
-        async def work(store: Store, company: Company) -> LoadReport:
-            source = FileSource(path)
-            return await load_source(
+        source, entity_set = FileSource(path), MODEL.by_name[path.stem]
+        return self._with_store(
+            lambda store, company: load_source(
                 store, company, source, entity_set, show_progress, keep_good=keep_good
             )
-
-        return self._with_store(work)
+        )
 
     def load_measured(self, path: Path, *, keep_good: bool = False) -> tuple[LoadReport, int]:
         """Load a file, and return the peak memory of Python in bytes with the report."""
@@ -85,16 +81,15 @@ class LoadTarget:
         finally:
             tracemalloc.stop()
 
-    def records(self, name: str) -> list[Record]:
+    def records(self, name: str) -> list[dict[str, Stored]]:
         """All records of a set, by key."""
         names = MODEL.by_name[name].type.by_name
         return [dict(zip(names, row[1:], strict=True)) for row in self.rows(name)]
 
     def rows(self, name: str) -> list[Row]:
         """All records of a set by key, each with its version first."""
-        entity_set = MODEL.by_name[name]
         bounds = Bounds(Company(self.company_id, ""))
-        plan = PagePlan(all_records(entity_set), bounds, limit=100_000)
+        plan = PagePlan(all_records(MODEL.by_name[name]), bounds, limit=100_000)
 
         async def work(store: Store, _: Company) -> list[Row]:
             return [row async for rows in store.page(plan) for row in rows]
@@ -103,11 +98,7 @@ class LoadTarget:
 
     def changes(self) -> list[Change]:
         """The whole change log."""
-
-        async def work(store: Store, company: Company) -> list[Change]:
-            return await store.changes(company, 0, 1_000_000)
-
-        return self._with_store(work)
+        return self._with_store(lambda store, company: store.changes(company, 0, 1_000_000))
 
     def _with_store(self, work: Callable[[Store, Company], Awaitable[T]]) -> T:
         async def run() -> T:

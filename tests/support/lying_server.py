@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
-from typing import Protocol, Self
+from typing import Self
 
 from comptoir.auth.local_authority import Pair, local_certificate
 from support.waiting import PATIENCE_SECONDS, until
@@ -30,15 +30,14 @@ class LyingServer:
     """Calls `respond` with each connection after the head of a request; `heads` lists these."""
 
     def __init__(self, folder: Path, respond: Respond, host: str) -> None:
-        local = local_certificate(folder)
         self.heads: list[bytes] = []
         self.stopped = Event()
         self.is_busy = False
         """Whether a connection is open."""
         self._respond = respond
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.local = local
-        self.present(local.localhost)
+        self.local = local_certificate(folder)
+        self.present(self.local.localhost)
         self._listener = socket.create_server((host, 0))
         self.port: int = self._listener.getsockname()[1]
         self._thread = Thread(target=self._serve, daemon=True)
@@ -92,9 +91,3 @@ class LyingServer:
                     head += piece
                 self.heads.append(head)
                 self._respond(secure)
-
-
-class Start(Protocol):
-    """The type of a fixture that starts a server, which the machine trusts."""
-
-    def __call__(self, respond: Respond, host: str = "127.0.0.1") -> LyingServer: ...

@@ -60,15 +60,12 @@ class Mirror:
         assert "track-changes" in answer.headers.get("preference-applied", "track-changes")
         body = answer.json()
         for entry in body["value"]:
-            self._apply(entry)
+            if "reason" in entry and entry["@odata.context"].endswith("/$deletedEntity"):
+                key = entry["id"]
+                self.records.pop(key, None)
+            else:
+                [key] = self.mirrored([entry])
+                self.records[key] = entry
+            self.reported.append(key)
         self.is_between_pages = "@odata.deltaLink" not in body
         self.link = body["@odata.nextLink" if self.is_between_pages else "@odata.deltaLink"]
-
-    def _apply(self, entry: Record) -> None:
-        if "reason" in entry and str(entry["@odata.context"]).endswith("/$deletedEntity"):
-            key = str(entry["id"])
-            self.records.pop(key, None)
-        else:
-            [key] = self.mirrored([entry])
-            self.records[key] = entry
-        self.reported.append(key)

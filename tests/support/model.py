@@ -120,11 +120,9 @@ class Refused:
 
 Outcome = Done | Refused
 
-NOT_FOUND = Refused(404, ("Internal_RecordNotFound",))
 TAKEN = Refused(409, ("Internal_EntityWithSameKeyExists",))
 CHANGED = Refused(412, ("Request_EntityChanged",))
 FAILED_DEPENDENCY = Refused(424, ("Request_FailedDependency",))
-UNGUARDED = Refused(428, ("Request_PreconditionRequired",))
 WRONG, MISSING = "BadRequest", "BadRequest_RequiredParamNotProvided"
 
 
@@ -159,7 +157,6 @@ class CompanyModel:
         self._repeatable: dict[str, Done] = {}
 
     def copy(self) -> Self:
-        """A copy of the model."""
         return deepcopy(self)
 
     def become(self, other: Self) -> None:
@@ -216,12 +213,15 @@ class CompanyModel:
             return self._create(rules, write, write.address, made_key)
         found = self.find(write.resource, write.address)
         if found is None:
-            return NOT_FOUND
+            return Refused(404, ("Internal_RecordNotFound",))
         if not _allows(write.precondition, found):
             return CHANGED
-        return (
-            self._delete(rules, found) if write.method == "DELETE" else self._change(write, found)
-        )
+        if write.method != "DELETE":
+            return self._change(rules, write, found)
+        key = str(found.record[rules.key])
+        del self.records[write.resource][key]
+        self._note(rules, key, "delete")
+        return self._done(204, rules, found)
 
     def _create(self, rules: EntityRules, write: Write, key: str | None, made_key: str) -> Outcome:
         body = dict(write.body)
@@ -240,16 +240,15 @@ class CompanyModel:
             return TAKEN
         record = rules.empty | {rules.key: made_key} | given
         if rules.numbered and rules.numbered not in given:
-            record[rules.numbered] = 1 + max(
-                (int(each.record[rules.numbered]) for each in self._all(rules)), default=0
-            )
+            used = [int(each.record[rules.numbered]) for each in self._all(rules)]
+            record[rules.numbered] = 1 + max(used, default=0)
         self._derive(rules, record, given, renamed=True)
         if self._is_taken(rules, record):
             return TAKEN
         return self._commit(rules, record, "create", keeps_time=STAMP in given)
 
-    def _change(self, write: Write, found: Versioned) -> Outcome:
-        rules, before = ENTITY_RULES[write.resource], found.record
+    def _change(self, rules: EntityRules, write: Write, found: Versioned) -> Outcome:
+        before = found.record
         given, errors = _given(rules, write.body, creates=False)
         replaces = write.method == "PUT"
         if replaces:
@@ -267,12 +266,6 @@ class CompanyModel:
         if self._is_taken(rules, record):
             return TAKEN
         return self._commit(rules, record, "update", keeps_time=False)
-
-    def _delete(self, rules: EntityRules, found: Versioned) -> Outcome:
-        key = str(found.record[rules.key])
-        del self.records[rules.resource][key]
-        self._note(rules, key, "delete")
-        return self._done(204, rules, found)
 
     def _derive(self, rules: EntityRules, record: Values, given: Values, *, renamed: bool) -> None:
         """Derive the properties of a contact that the body does not contain."""
@@ -323,7 +316,7 @@ def _refused_at_once(write: Write) -> Refused | None:
     if write.method == "POST" and not ENTITY_RULES[write.resource].guarded_create:
         return None
     if write.precondition is None and not write.must_not_exist:
-        return UNGUARDED
+        return Refused(428, ("Request_PreconditionRequired",))
     if write.method != "POST" and write.guard is not None and write.must_not_exist:
         return CHANGED
     return None

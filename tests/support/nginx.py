@@ -26,24 +26,19 @@ def proxied(http: str, hosts: Mapping[str, int], folder: Path) -> Iterator[str]:
     program = needed("nginx", "nginx-light")
     port = free_port()
     settings = folder / "nginx.conf"
-    settings.write_text(_settings(_moved(http, hosts, port), folder))
-    command: list[str | Path] = [program, "-p", folder, "-c", settings]
-    command += ["-e", folder / "error.log"]
-    with subprocess.Popen(command) as process:
+    user = "user root;" if os.geteuid() == 0 else ""
+    temporary = "".join(f"{name}_temp_path {folder / name};\n" for name in _TEMPORARY)
+    settings.write_text(
+        f"daemon off;\n{user}\npid {folder / 'nginx.pid'};\nevents {{}}\n"
+        f"http {{\naccess_log off;\n{temporary}{_moved(http, hosts, port)}\n}}\n"
+    )
+    errors = folder / "error.log"
+    with subprocess.Popen([program, "-p", folder, "-c", settings, "-e", errors]) as process:
         try:
             until(lambda: _is_up(process, port), "an nginx that listens")
             yield f"http://{LOOPBACK}:{port}"
         finally:
             process.terminate()
-
-
-def _settings(http: str, folder: Path) -> str:
-    user = "user root;" if os.geteuid() == 0 else ""
-    temporary = "".join(f"{name}_temp_path {folder / name};\n" for name in _TEMPORARY)
-    return (
-        f"daemon off;\n{user}\npid {folder / 'nginx.pid'};\nevents {{}}\n"
-        f"http {{\naccess_log off;\n{temporary}{http}\n}}\n"
-    )
 
 
 def _moved(http: str, hosts: Mapping[str, int], port: int) -> str:

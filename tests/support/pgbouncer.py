@@ -18,8 +18,7 @@ def pooled(server: Databases, url: str, mode: str = "transaction") -> Iterator[s
     """The URL of a database through PgBouncer, which has two connections for all clients."""
     program = needed("pgbouncer", "pgbouncer")
     with tempfile.TemporaryDirectory(dir=open_folder(server.programs)) as made:
-        folder = Path(made)
-        port = free_port()
+        folder, port = Path(made), free_port()
         users = folder / "users.txt"
         users.write_text(f'"{ROLE}" "{server.place.password}"\n')
         settings = folder / "pgbouncer.ini"
@@ -40,14 +39,14 @@ def pooled(server: Databases, url: str, mode: str = "transaction") -> Iterator[s
             group=None if account is None else account.gid,
         )
         try:
-            until(lambda: _is_up(folder / "log") or None, "a PgBouncer that listens")
+            log = folder / "log"
+            until(
+                lambda: (log.exists() and "process up" in log.read_text()) or None,
+                "a PgBouncer that listens",
+            )
             parts = urlsplit(url)
             place = f"{parts.netloc.rpartition('@')[0]}@{LOOPBACK}:{port}"
             yield urlunsplit(parts._replace(netloc=place))
         finally:
             process.terminate()
             process.wait()
-
-
-def _is_up(log: Path) -> bool:
-    return log.exists() and "process up" in log.read_text()

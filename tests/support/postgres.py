@@ -11,12 +11,12 @@ import subprocess
 import sys
 import tempfile
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import IO, Literal, Self
+from typing import IO, Literal, Self, TypeVar
 from urllib.parse import urlencode, urlsplit
 from uuid import uuid4
 
@@ -28,19 +28,14 @@ from support.ports import LOOPBACK, free_port
 from support.postgres_programs import Programs, postgres_programs
 from support.waiting import until
 
+T = TypeVar("T")
 StopMode = Literal["smart", "fast", "immediate"]
-STOP_SIGNALS: Mapping[StopMode, signal.Signals] = {
-    "smart": signal.SIGTERM,
-    "fast": signal.SIGINT,
-    "immediate": signal.SIGQUIT,
-}
+STOP_SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 Setting = str | int | bool
 
 ROLE = "comptoir"
 """The role of the service, which owns its databases and has no rights beyond them."""
 ADMINISTRATOR = "postgres"
-
-PORT_TRIES = 20
 
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 8 << 30
@@ -65,8 +60,6 @@ local all,replication {ADMINISTRATOR} trust
 local all,replication all scram-sha-256
 host  all,replication all {LOOPBACK}/32 scram-sha-256
 """
-
-GUARD = Path(__file__).with_name("postgres_guard.py")
 
 
 @dataclass(frozen=True)
@@ -132,8 +125,7 @@ class Databases:
         The role of the service owns it.
         """
         name = f"{self._name}_{next(self._numbers)}"
-        source = name_of(template) if template else "template0"
-        self._create(name, source)
+        self._create(name, name_of(template) if template else "template0")
         return self.url(name)
 
     def _create(self, name: str, source: str) -> None:
@@ -157,11 +149,17 @@ class Databases:
 
     def administer(self, *statements: str, database: str = ADMINISTRATOR) -> None:
         """Run statements as the administrator, each in a transaction of its own."""
-        asyncio.run(self._administer(statements, database))
+
+        async def run(connection: asyncpg.Connection) -> None:
+            for statement in statements:
+                await connection.execute(statement)
+
+        self._connected(run, database)
 
     def asked(self, query: str, database: str = ADMINISTRATOR) -> list[tuple[object, ...]]:
         """The rows of a query that the administrator runs."""
-        return asyncio.run(self._asked(query, database))
+        rows = self._connected(lambda connection: connection.fetch(query), database)
+        return [tuple(row) for row in rows]
 
     async def administrator(self, database: str = ADMINISTRATOR) -> asyncpg.Connection:
         """A connection of the administrator, over the Unix socket."""
@@ -169,20 +167,15 @@ class Databases:
             host=str(self.place.folder), port=self.port, user=ADMINISTRATOR, database=database
         )
 
-    async def _administer(self, statements: Sequence[str], database: str) -> None:
-        connection = await self.administrator(database)
-        try:
-            for statement in statements:
-                await connection.execute(statement)
-        finally:
-            await connection.close()
+    def _connected(self, work: Callable[[asyncpg.Connection], Awaitable[T]], database: str) -> T:
+        async def run() -> T:
+            connection = await self.administrator(database)
+            try:
+                return await work(connection)
+            finally:
+                await connection.close()
 
-    async def _asked(self, query: str, database: str) -> list[tuple[object, ...]]:
-        connection = await self.administrator(database)
-        try:
-            return [tuple(row) for row in await connection.fetch(query)]
-        finally:
-            await connection.close()
+        return asyncio.run(run())
 
 
 class SharedDatabases(Databases):
@@ -215,7 +208,7 @@ def name_of(url: str) -> str:
     return urlsplit(url).path.removeprefix("/")
 
 
-def scram_secret(password: str) -> str:
+def _secret(password: str) -> str:
     """What a server stores of a password, hashed once: 4,096 times take most of a connect."""
     salt = os.urandom(16)
     salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, 1)
@@ -248,7 +241,7 @@ class Postgres(Databases):
         self._process: subprocess.Popen[bytes] | None = None
         self.place.users.touch()
         self._users = held_with_others(self.place.users)
-        self._post_guard()
+        self._post_guard(Path(__file__).with_name("postgres_guard.py"))
         self._initialize({**PLAIN, **({} if durable else QUICK), **(settings or {})})
 
     def __enter__(self) -> Self:
@@ -349,13 +342,12 @@ class Postgres(Databases):
         self.programs.run("initdb", *options, "--auth=reject", "-D", self.data)
         (self.data / "pg_hba.conf").write_text(ACCESS)
         self._begin(settings)
-        secret = scram_secret(self.place.password)
-        self.administer(f"CREATE ROLE {ROLE} LOGIN PASSWORD '{secret}'")
+        self.administer(f"CREATE ROLE {ROLE} LOGIN PASSWORD '{_secret(self.place.password)}'")
 
     def _begin(self, settings: Mapping[str, Setting]) -> None:
         """Start for the first time, on a port that is free."""
         self.configure({"unix_socket_directories": str(self.place.folder), **settings})
-        for tries_left in reversed(range(PORT_TRIES)):
+        for tries_left in reversed(range(20)):
             self.place = Place(self.place.folder, free_port(), self.place.password)
             self.configure({"port": self.port})
             try:
@@ -370,12 +362,12 @@ class Postgres(Databases):
             process.stdout.read()
         self._process = None
 
-    def _post_guard(self) -> None:
+    def _post_guard(self, program: Path) -> None:
         account = self.programs.account
         user = ("-1", "-1") if account is None else (str(account.uid), str(account.gid))
         stop = (self.programs.path("pg_ctl"), "stop", "-m", "immediate", "-D", self.data)
         subprocess.run(
-            [sys.executable, "-I", GUARD, self.place.users, self.place.folder, *user, *stop],
+            [sys.executable, "-I", program, self.place.users, self.place.folder, *user, *stop],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

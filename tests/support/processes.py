@@ -97,12 +97,8 @@ class Process:
 
 def read_lines(process: Process, count: int) -> list[bytes]:
     """The next lines; fails the test if a line does not come."""
-    lines: list[bytes] = []
-    for _ in range(count):
-        if not lines:
-            assert select.select([process.stdout], [], [], PATIENCE_SECONDS)[0]
-        lines.append(process.stdout.readline())
-    return lines
+    assert select.select([process.stdout], [], [], PATIENCE_SECONDS)[0]
+    return [process.stdout.readline() for _ in range(count)]
 
 
 def _pipe() -> tuple[IO[bytes], IO[bytes]]:

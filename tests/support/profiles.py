@@ -53,10 +53,8 @@ class Elsewhere(msgspec.Struct, forbid_unknown_fields=True):
 
 def cases() -> list[Case]:
     """Every case, in the order of the letters."""
-    files = sorted(FOLDER.glob("?.json"))
-    return [
-        case for file in files for case in msgspec.json.decode(file.read_bytes(), type=list[Case])
-    ]
+    contents = [file.read_bytes() for file in sorted(FOLDER.glob("?.json"))]
+    return [case for each in contents for case in msgspec.json.decode(each, type=list[Case])]
 
 
 def elsewhere() -> list[Elsewhere]:

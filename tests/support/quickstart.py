@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from support.client import Record
+from support.client import Page, Record
 from support.processes import Process
 
 
@@ -30,19 +30,13 @@ def company_of(lines: list[str]) -> str:
     return line.split()[-1]
 
 
-class _Listed(msgspec.Struct):
-    value: list[Record]
-
-
 def pasted(lines: list[str]) -> tuple[list[Record], Record]:
     """What the commands that a quickstart prints list and change, run in a shell in any folder."""
     first = next(at for at, line in enumerate(lines) if "TOKEN=" in line)
     exports = [line for line in lines[:first] if line.startswith("export ")]
-    script = [*exports, *lines[first:]]
-    ended = subprocess.run(
-        ["sh"], input="\n".join([*script, ""]).encode(), capture_output=True, check=True, cwd="/"
-    )
+    script = "\n".join([*exports, *lines[first:], ""]).encode()
+    ended = subprocess.run(["sh"], input=script, capture_output=True, check=True, cwd="/")
     assert ended.stderr == b""
     listed, changed = ended.stdout.splitlines()
-    records = msgspec.json.decode(listed, type=_Listed).value
+    records = msgspec.json.decode(listed, type=Page).value
     return records, msgspec.json.decode(changed, type=Record)

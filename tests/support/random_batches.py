@@ -96,19 +96,13 @@ def outcomes(
             if stage.refers and isinstance(before[-1], Done):
                 first = next(iter(writes))
                 writes[first] = replace(writes[first], address=before[-1].key)
-        found |= _done(model, stage, writes, received)
+        made = [made_key(write, received[name]) for name, write in writes.items()]
+        if stage.is_group:
+            done = model.do_together(list(writes.values()), made)
+        else:
+            done = [model.do(*each) for each in zip(writes.values(), made, strict=True)]
+        found |= zip(writes, done, strict=True)
     return found
-
-
-def _done(
-    model: CompanyModel, stage: Stage, writes: Mapping[str, Write], received: Mapping[str, Received]
-) -> Mapping[str, Outcome]:
-    made = [made_key(write, received[name]) for name, write in writes.items()]
-    if stage.is_group:
-        done = model.do_together(list(writes.values()), made)
-        return dict(zip(writes, done, strict=True))
-    [(name, write)] = writes.items()
-    return {name: model.do(write, made[0])}
 
 
 def made_key(write: Write, received: Received) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from typing import TypeVar, cast
 from uuid import UUID
 
@@ -80,14 +80,12 @@ def data_sets(draw: DrawFn) -> list[Specimen]:
 
 
 def _duration(span: timedelta) -> str:
-    seconds = Decimal(abs(span) // timedelta(microseconds=1)) / 1_000_000
     sign = "-" if span < timedelta() else ""
-    return f"duration'{sign}PT{seconds:f}S'"
+    return f"duration'{sign}PT{_seconds(abs(span)):f}S'"
 
 
-def _quoted(value: str) -> Operand:
-    doubled = value.replace("'", "''")
-    return evaluator.constant(value, f"'{doubled}'")
+def _seconds(span: timedelta) -> Decimal:
+    return Decimal(span // timedelta(microseconds=1)) / 1_000_000
 
 
 def _pointed(value: Decimal) -> Operand:
@@ -104,12 +102,10 @@ def _moment_text(draw: DrawFn) -> Operand:
 
 
 _LITERALS: Mapping[str, SearchStrategy[Operand]] = {
-    "text": TEXTS.map(_quoted),
+    "text": TEXTS.map(evaluator.quoted),
     "whole": INTEGERS.map(lambda value: evaluator.constant(value, f"{value}")),
     "decimal": _FINE_DECIMALS.map(_pointed),
-    "boolean": st.booleans().map(
-        lambda value: evaluator.constant(value, "true" if value else "false")
-    ),
+    "boolean": st.booleans().map(lambda value: evaluator.constant(value, str(value).lower())),
     "guid": GUIDS.map(lambda value: evaluator.constant(value, str(value).upper())),
     "date": DATES.map(lambda value: evaluator.constant(value, value.isoformat())),
     "moment": _moment_text(),
@@ -119,7 +115,6 @@ _LITERALS: Mapping[str, SearchStrategy[Operand]] = {
     "span": _SPANS.map(lambda value: evaluator.constant(value, _duration(value))),
 }
 
-_OPENINGS = st.sampled_from("([")
 _LENGTHS = st.one_of(
     st.integers(0, 3).map(lambda value: evaluator.constant(value, f"{value}")),
     st.just(evaluator.field("rank")),
@@ -230,13 +225,10 @@ def _wholes(draw: DrawFn, depth: int, variables: Variables) -> Operand:
             return evaluator.called("length", len, of("text"))
         case 1:
             return evaluator.called("indexof", str.find, of("text"), of("text"))
-        case 2:
-            part = draw(any_of("year", "month", "day"))
-            moment = of(draw(any_of("date", "moment")))
-            return evaluator.called(part, lambda value: getattr(value, part), moment)
-        case 3:
-            part = draw(any_of("hour", "minute", "second"))
-            moment = of(draw(any_of("time", "moment")))
+        case 2 | 3:
+            part = draw(any_of("year", "month", "day", "hour", "minute", "second"))
+            alone = "date" if part in ("year", "month", "day") else "time"
+            moment = of(draw(any_of(alone, "moment")))
             return evaluator.called(part, lambda value: getattr(value, part), moment)
         case 4:
             return evaluator.cast(of("text"), "Edm.Int32", evaluator.whole_of_text)
@@ -259,15 +251,15 @@ def _decimals(draw: DrawFn, depth: int, variables: Variables) -> Operand:
         case 1:
             return evaluator.called("totalseconds", _seconds, of("span"))
         case 2:
-            return evaluator.called("fractionalseconds", _fraction, of("moment"))
+            return evaluator.called(
+                "fractionalseconds", lambda at: Decimal(at.microsecond) / 1_000_000, of("moment")
+            )
         case 3:
             operand = draw(values("whole", depth, variables))
             return evaluator.cast(operand, "Edm.Decimal", evaluator.decimal)
-        case 4:
-            return draw(_computed("decimal", "whole", "decimal", depth, variables))
-        case 5:
-            return draw(_computed("decimal", "decimal", "whole", depth, variables))
-    return draw(_computed("decimal", "decimal", "decimal", depth, variables))
+    both = ("decimal", "decimal")
+    first, second = draw(any_of(("whole", "decimal"), ("decimal", "whole"), both, both))
+    return draw(_computed("decimal", first, second, depth, variables))
 
 
 @cache
@@ -291,14 +283,6 @@ def _computed(
     return evaluator.infix(
         operator, lambda one, other: evaluator.arithmetic(operator, one, other), left, right
     )
-
-
-def _seconds(span: timedelta) -> Decimal:
-    return Decimal(span // timedelta(microseconds=1)) / 1_000_000
-
-
-def _fraction(moment: datetime) -> Decimal:
-    return Decimal(moment.microsecond) / 1_000_000
 
 
 @cache
@@ -340,12 +324,6 @@ def _spans(draw: DrawFn, depth: int, variables: Variables) -> Operand:
 @st.composite
 def _times(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     return evaluator.called("time", datetime.time, draw(values("moment", depth, variables)))
-
-
-@cache
-@st.composite
-def _guids(draw: DrawFn, depth: int, variables: Variables) -> Operand:
-    return draw(_chosen("guid", depth, variables))
 
 
 _NUMBERS = ("whole", "decimal")
@@ -393,8 +371,8 @@ def _listed(draw: DrawFn, depth: int, variables: Variables) -> Operand:
     left = draw(values(type_name, depth, variables))
     literals = draw(st.lists(_LITERALS[type_name], min_size=1, max_size=4))
     others = draw(st.lists(values(type_name, 0, variables), max_size=2))
-    opening = draw(_OPENINGS)
-    return evaluator.listed(left, draw(st.permutations(literals + others)), opening)
+    items = draw(st.permutations(literals + others))
+    return evaluator.listed(left, items, draw(any_of(*"([")))
 
 
 @cache
@@ -414,7 +392,7 @@ _MADE: Mapping[str, Callable[[int, Variables], SearchStrategy[Operand]]] = {
     "whole": _wholes,
     "decimal": _decimals,
     "boolean": _conditions,
-    "guid": _guids,
+    "guid": partial(_chosen, "guid"),
     "date": _dates,
     "moment": _moments,
     "time": _times,

@@ -15,14 +15,9 @@ from comptoir.edm.times import Date, DateTimeOffset
 from comptoir.edm.types import Boolean, Guid, PrimitiveType
 
 RESOURCES = (
-    "contactsExt",
-    "customersExt",
-    "itemAttributesExt",
-    "itemTranslationsExt",
+    *("contactsExt", "customersExt", "itemAttributesExt", "itemTranslationsExt"),
     "unitsOfMeasureExt",
 )
-SIZES = (3, 30, 150)
-WIDTHS = (2, 5, 9)
 
 Cell = str | int | bool
 Row = dict[str, Cell]
@@ -55,7 +50,7 @@ def random_files(seed: int, count: int) -> Iterator[MadeFile]:
             rows = _changed(random, MODEL.by_name[resource].type, rows)
         else:
             resource = random.choice(RESOURCES)
-            rows = _rows(random, MODEL.by_name[resource].type, random.choice(SIZES))
+            rows = _rows(random, MODEL.by_name[resource].type, random.choice((3, 30, 150)))
         if all(row.keys() == rows[0].keys() for row in rows) and random.random() < 0.5:
             name, content = f"{resource}.csv", _as_csv(rows)
         else:
@@ -77,7 +72,8 @@ def _rows(random: Random, entity_type: EntityType, size: int) -> list[Row]:
 
 def _changed(random: Random, entity_type: EntityType, rows: Sequence[Row]) -> list[Row]:
     """The same rows, with changed values in none, some or all of them."""
-    names = [name for name in rows[0] if name not in _finding(entity_type)]
+    finding = set().union(*_finding(entity_type))
+    names = [name for name in rows[0] if name not in finding]
     share = random.choice((0.0, 0.1, 1.0)) if names else 0.0
     return [
         row
@@ -90,22 +86,16 @@ def _changed(random: Random, entity_type: EntityType, rows: Sequence[Row]) -> li
 
 def _columns(random: Random, entity_type: EntityType) -> list[Property]:
     """Columns with an identifying one, and with those that a new record needs."""
-    others = [
-        each
-        for each in entity_type.properties
-        if not (each.required or each.name == entity_type.key)
-    ]
-    chosen = set(random.sample(others, min(random.choice(WIDTHS), len(others))))
-    chosen |= {each for each in entity_type.properties if each.required}
-    found_by = random.choice(
-        [(entity_type.key,), *(rule.properties for rule in entity_type.unique)]
-    )
-    chosen |= {entity_type.by_name[name] for name in found_by}
-    return [each for each in entity_type.properties if each in chosen]
+    must = {each.name for each in entity_type.properties if each.required}
+    others = sorted(entity_type.by_name.keys() - {entity_type.key} - must)
+    must.update(random.sample(others, min(random.choice((2, 5, 9)), len(others))))
+    must.update(random.choice(_finding(entity_type)))
+    return [each for each in entity_type.properties if each.name in must]
 
 
-def _finding(entity_type: EntityType) -> set[str]:
-    return {entity_type.key}.union(*(rule.properties for rule in entity_type.unique))
+def _finding(entity_type: EntityType) -> Sequence[tuple[str, ...]]:
+    """The names of the properties of each key."""
+    return [(entity_type.key,), *(rule.properties for rule in entity_type.unique)]
 
 
 def _cell(random: Random, column: Property, own: int | None, size: int) -> Cell:

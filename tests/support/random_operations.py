@@ -12,8 +12,8 @@ from support.evaluator import Operand
 from support.model import ENTITY_RULES, STAMP, Sent
 from support.random_expressions import any_of
 
-UPPER = "ABCDEFAB-0000-4000-8000-000000000003"
-IDS = (*(f"{number:08d}-0000-4000-8000-000000000003" for number in range(3)), UPPER)
+_STARTS = ("00000000", "00000001", "00000002", "ABCDEFAB")
+IDS = tuple([f"{start}-0000-4000-8000-000000000003" for start in _STARTS])
 CODES = ("A", "B", "b", "it's/ü")
 Resources = tuple[str, ...]
 _Choices = Mapping[str, SearchStrategy[object]]
@@ -69,8 +69,6 @@ Its tag, which no record has, is the condition of an update without a header.
 """
 
 PICKS = st.integers(0, 9)
-TOPS = st.one_of(st.none(), st.integers(0, 4))
-SELDOM = st.sampled_from([False, False, True])
 IN_BODY = " in body"
 GUARDS = st.sampled_from(
     [
@@ -165,7 +163,7 @@ def moves(draw: st.DrawFn, resources: Resources) -> Move:
         resource,
         {} if method == "DELETE" else draw(_bodies(resource, is_whole=whole)),
         draw(PICKS),
-        draw(SELDOM),
+        draw(any_of(False, False, True)),
         draw(GUARDS),
         must_not_exist,
     )
@@ -198,14 +196,6 @@ def batches(resources: Resources) -> SearchStrategy[Sequence[Step]]:
     return st.lists(steps(resources), min_size=1, max_size=4)
 
 
-def _quoted(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _contains(text: str, part: str) -> bool:
-    return part in text
-
-
 @cache
 @st.composite
 def conditions(draw: st.DrawFn, resource: str) -> Operand:
@@ -219,22 +209,16 @@ def conditions(draw: st.DrawFn, resource: str) -> Operand:
     def one() -> Operand:
         name = draw(any_of(*texts))
         values = [str(value) for value in VALUES[resource][name]]
-        value = draw(any_of(*values, "x"))
-        constant = evaluator.constant(value, _quoted(value))
+        sides = evaluator.field(name), evaluator.quoted(draw(any_of(*values, "x")))
         operator = draw(any_of(*evaluator.COMPARISONS, "contains"))
         if operator == "contains":
-            return evaluator.called(operator, _contains, evaluator.field(name), constant)
-        return evaluator.compared(operator, evaluator.field(name), constant)
+            return evaluator.called(operator, str.__contains__, *sides)
+        return evaluator.compared(operator, *sides)
 
     found = one()
     if draw(st.booleans()):
         found = evaluator.joined(draw(any_of("and", "or")), [found, one()])
     return evaluator.negated(found) if draw(st.integers(0, 3)) == 0 else found
-
-
-@cache
-def _perhaps(resource: str) -> SearchStrategy[Operand | None]:
-    return st.one_of(st.none(), conditions(resource))
 
 
 @cache
@@ -251,9 +235,9 @@ def queries(draw: st.DrawFn, resources: Resources) -> Query:
     resource = draw(any_of(*resources))
     return Query(
         resource,
-        draw(_perhaps(resource)),
+        draw(conditions(resource)) if draw(st.booleans()) else None,
         draw(_orders(resource)),
         draw(st.integers(0, 3)),
-        draw(TOPS),
+        draw(any_of(None, None, None, *range(5))),
         draw(st.booleans()),
     )

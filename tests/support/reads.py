@@ -3,7 +3,7 @@
 Each record has a text that names its set, so that a response shows whose records it contains.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -12,6 +12,7 @@ from comptoir.edm.types import Text
 from support.client import Record
 from support.relating import RELATING
 from support.samples import PATHS, SAMPLES
+from support.subjects import address
 
 
 class Read(msgspec.Struct, frozen=True):
@@ -63,27 +64,16 @@ def _shown(entity_set: EntitySet) -> str:
 def own_reads(entity_set: EntitySet) -> Iterator[Read]:
     name, shown = entity_set.name, _shown(entity_set)
     record, only = ADDRESS[name], frozenset({name})
-    yield Read(name, "", only)
     yield Read(name, f"$filter={shown} ne ''&$orderby={shown}&$count=true", only)
     yield Read(name, f"$apply=groupby(({shown}))", only)
-    yield Read(f"{name}/$count", "", only)
-    yield Read(f"{name}/$ref", "", only)
-    yield Read(record, "", only)
     yield Read(record, f"$select={shown}", only)
-    yield Read(f"{record}/$ref", "", only)
-    yield Read(f"{record}/{shown}", "", only)
-    yield Read(f"{record}/{shown}/$value", "", only)
+    for path in (name, f"{name}/$count", f"{name}/$ref", record, f"{record}/$ref"):
+        yield Read(path, "", only)
+    for path in (f"{record}/{shown}", f"{record}/{shown}/$value"):
+        yield Read(path, "", only)
     for rule in entity_set.type.unique:
         if name in MARKED:
-            yield Read(f"{name}({_key(entity_set, rule.properties)})", "", only)
-
-
-def _key(entity_set: EntitySet, names: Iterable[str]) -> str:
-    sample, by_name = MARKED[entity_set.name], entity_set.type.by_name
-    return ",".join(
-        f"{name}='{sample[name]}'" if by_name[name].type.quoted else f"{name}={sample[name]}"
-        for name in names
-    )
+            yield Read(address(entity_set, MARKED[name], *rule.properties), "", only)
 
 
 def related_reads(source: EntitySet, navigation: NavigationProperty) -> Iterator[Read]:
@@ -108,19 +98,17 @@ def related_reads(source: EntitySet, navigation: NavigationProperty) -> Iterator
         yield Read(name, f"$compute=length({to}/{shown}) as n&$select=n", sets)
     condition = _condition(navigation, shown)
     value = _value(navigation, target)
-    yield Read(name, f"$expand={to}", sets)
-    yield Read(name, f"$expand={to}/$ref", sets)
+    for query in (
+        *(f"$expand={to}", f"$expand={to}/$ref", f"$filter=@c&@c={condition}"),
+        *(f"$orderby={value}", f"$apply=filter({condition})", f"$apply=identity&$orderby={value}"),
+        f"$apply=compute({value} as n)/aggregate(n with sum as total)",
+    ):
+        yield Read(name, query, sets)
+    for path in (name, f"{name}/$count", f"{name}/$ref"):
+        yield Read(path, f"$filter={condition}", sets)
+    for path in (name, record):
+        yield Read(path, f"$compute={value} as n", sets)
     yield Read(record, f"$expand={to}($select={shown})", sets)
-    yield Read(name, f"$filter={condition}", sets)
-    yield Read(f"{name}/$count", f"$filter={condition}", sets)
-    yield Read(f"{name}/$ref", f"$filter={condition}", sets)
-    yield Read(name, f"$filter=@c&@c={condition}", sets)
-    yield Read(name, f"$orderby={value}", sets)
-    yield Read(name, f"$compute={value} as n", sets)
-    yield Read(record, f"$compute={value} as n", sets)
-    yield Read(name, f"$apply=filter({condition})", sets)
-    yield Read(name, f"$apply=compute({value} as n)/aggregate(n with sum as total)", sets)
-    yield Read(name, f"$apply=identity&$orderby={value}", sets)
 
 
 def _condition(navigation: NavigationProperty, shown: str) -> str:

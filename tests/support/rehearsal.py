@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import httpx
 import msgspec
@@ -17,22 +18,15 @@ APPLIED = "comptoir-fault-applied"
 """The header of a response with the id of the rule that has acted."""
 
 Rule = dict[str, object]
+T = TypeVar("T")
 
 
 class Firing(entries.Firing, forbid_unknown_fields=True):
     """An entry of the log of faults."""
 
 
-class _Log(msgspec.Struct):
-    value: list[Firing]
-
-
 class Sent(entries.Sent, forbid_unknown_fields=True):
     """A request that a client has sent."""
-
-
-class _Requests(msgspec.Struct):
-    value: list[Sent]
 
 
 class Trap(entries.TrapLine, rename="camel", forbid_unknown_fields=True):
@@ -42,10 +36,6 @@ class Trap(entries.TrapLine, rename="camel", forbid_unknown_fields=True):
 class _Party(msgspec.Struct):
     client: str
     traps: list[Trap]
-
-
-class _Report(msgspec.Struct):
-    value: list[_Party]
 
 
 @dataclass(frozen=True)
@@ -63,23 +53,25 @@ class Rehearsal:
 
     def firings(self) -> list[Firing]:
         """The log."""
-        response = self.client.get("log")
-        assert response.status_code == 200
-        return msgspec.json.decode(response.content, type=_Log).value
+        return self._listed("log", Firing)
 
     def requests(self) -> list[Sent]:
         """What clients have sent."""
-        return msgspec.json.decode(self.client.get("requests").content, type=_Requests).value
+        return self._listed("requests", Sent)
 
     def report(self, client: str) -> dict[str, Trap]:
         """The lines of a client that has met a trap, by the name of the trap."""
-        found = msgspec.json.decode(self.client.get("report").content, type=_Report)
-        (party,) = [each for each in found.value if each.client == client]
+        (party,) = [each for each in self._listed("report", _Party) if each.client == client]
         return {each.trap: each for each in party.traps}
 
     def advance(self, duration: str | int | None) -> httpx.Response:
         """Move the clock on."""
         return self.client.post("clock", {"advance": duration})
+
+    def _listed(self, path: str, kind: type[T]) -> list[T]:
+        response = self.client.get(path)
+        assert response.status_code == 200
+        return msgspec.convert(response.json()["value"], list[kind])  # type: ignore[valid-type]
 
 
 def control_of(

@@ -19,9 +19,8 @@ def _relating(entity_set: EntitySet) -> EntitySet:
     if number is None:
         return entity_set
     item = NavigationProperty("item", "itemsExt", (number, "number"), collection=False)
-    entity_type = entity_set.type
-    navigation = (*entity_type.navigation, item)
-    return replace(entity_set, type=replace(entity_type, navigation=navigation))
+    navigation = (*entity_set.type.navigation, item)
+    return replace(entity_set, type=replace(entity_set.type, navigation=navigation))
 
 
 RELATING = replace(MODEL, sets=tuple([_relating(each) for each in MODEL.sets]))

@@ -11,10 +11,9 @@ def repeatable(
     request_id: str | None = None, *, age: timedelta = timedelta(0), **others: str
 ) -> dict[str, str]:
     """Headers of a request that was first sent some time ago; the default id is a new one."""
-    first_sent = format_datetime(datetime.now(UTC) - age, usegmt=True)
     return {
         "Repeatability-Request-ID": request_id or str(uuid4()),
-        "Repeatability-First-Sent": first_sent,
+        "Repeatability-First-Sent": format_datetime(datetime.now(UTC) - age, usegmt=True),
         **{name.replace("_", "-"): value for name, value in others.items()},
     }
 

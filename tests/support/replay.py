@@ -11,19 +11,16 @@ import httpx
 import msgspec
 
 from support.client import Client
-from support.companies import Cell, Company
+from support.companies import Company, Row
 from support.corpus import FOLDER, Case, filled
 
-_DECODER = msgspec.json.Decoder(float_hook=Decimal)
+_DECODER: msgspec.json.Decoder[Row] = msgspec.json.Decoder(float_hook=Decimal)
 
 
 def load_data(company: Company, folder: Path = FOLDER) -> None:
     """Load the records of a folder of the corpus."""
     for path in sorted((folder / "data").glob("*.ndjson")):
-        rows: list[dict[str, Cell]] = [
-            _DECODER.decode(line) for line in path.read_text(encoding="utf-8").splitlines()
-        ]
-        company.load(path.stem, *rows)
+        company.load(path.stem, *map(_DECODER.decode, path.read_bytes().splitlines()))
 
 
 def known_values(company: Company, root: Client) -> dict[str, str]:

@@ -6,8 +6,18 @@ from urllib.parse import quote
 
 from support.batches import Entry
 from support.client import Query
-from support.evaluator import Operand, Scope
-from support.model import ANY, ENTITY_RULES, Address, CompanyModel, Guard, Sent, Values, Write
+from support.evaluator import Operand, Scope, quoted
+from support.model import (
+    ANY,
+    ENTITY_RULES,
+    Address,
+    CompanyModel,
+    Guard,
+    Plain,
+    Sent,
+    Values,
+    Write,
+)
 from support.random_operations import CODES, IDS, IN_BODY, TAG, Move
 from support.random_operations import Query as Question
 from support.repeats import repeatable
@@ -15,8 +25,6 @@ from support.samples import UNKNOWN
 
 LIVE = 8
 """Lower picks choose existing records, if there are any."""
-
-NO_TAG = 'W/"nothing"'
 
 
 class Tags:
@@ -37,7 +45,7 @@ class Tags:
 
     def header(self, guard: frozenset[int]) -> str:
         """An `If-Match` that matches only some versions."""
-        return ", ".join(self._by_version[version] for version in sorted(guard)) or NO_TAG
+        return ", ".join(self._by_version[version] for version in sorted(guard)) or 'W/"nothing"'
 
 
 def address_of(resource: str, record: Sent) -> str:
@@ -48,18 +56,14 @@ def address_of(resource: str, record: Sent) -> str:
 def path_to(resource: str, address: Address) -> str:
     """The path to an address below the company."""
     if isinstance(address, str):
-        return (
-            f"{resource}({_literal(address) if ENTITY_RULES[resource].key == 'code' else address})"
-        )
-    parts = [
-        f"{name}={_literal(value) if isinstance(value, str) else value}"
-        for name, value in address.items()
-    ]
+        key = _literal(address) if ENTITY_RULES[resource].key == "code" else address
+        return f"{resource}({key})"
+    parts = [f"{name}={_literal(value)}" for name, value in address.items()]
     return f"{resource}({','.join(parts)})"
 
 
-def _literal(text: str) -> str:
-    return quote("'" + text.replace("'", "''") + "'", safe="'")
+def _literal(value: Plain) -> str:
+    return quote(quoted(value).text, safe="'") if isinstance(value, str) else f"{value}"
 
 
 class RequestTargets:
@@ -118,14 +122,9 @@ class RequestTargets:
             return None
         if move.must_not_exist and move.guard != "both":
             return None
-        if move.guard == "*":
-            return ANY
-        current = frozenset({version} - {0})
-        return {
-            "current": current,
-            "stale": self.tags.stale(version),
-            "both": current | self.tags.stale(version),
-        }[move.guard]
+        current, stale = frozenset({version} - {0}), self.tags.stale(version)
+        guards: Mapping[str, Guard] = {"*": ANY, "current": current, "stale": stale}
+        return current | stale if move.guard == "both" else guards[move.guard]
 
     def headers(self, write: Write) -> dict[str, str]:
         """The headers of a write."""

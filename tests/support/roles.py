@@ -8,7 +8,7 @@ from comptoir.auth.fields import secret_for
 from comptoir.auth.records import Client, ClientState
 from comptoir.auth.roles import Role
 from comptoir.auth.tokens import Scope
-from support.clients import GRANT, ask
+from support.clients import GRANT, ask, token_in
 from support.service import Service
 
 TESTS = Actor("tests")
@@ -27,27 +27,18 @@ def tokens_of_roles(
 ) -> dict[str, str]:
     """A token for each role, of a client of this name that has no other role."""
     apply_roles(service, roles)
-    sent = {name: _added(service, name, scopes) for name in roles}
-    return {name: _token(service, *credentials) for name, credentials in sent.items()}
-
-
-def _added(service: Service, name: str, scopes: frozenset[str]) -> tuple[str, str]:
-    """The id and the secret of a new client."""
-    secret, text = secret_for(1)
-    client = Client(
-        id=str(uuid4()),
-        name=name,
-        scopes=scopes,
-        roles=frozenset({name}),
-        companies=None,
-        state=ClientState.ACTIVE,
-        secrets=(secret,),
-    )
-    service.admin.wait(service.admin.control.add_client(client, TESTS))
-    return client.id, text
-
-
-def _token(service: Service, client_id: str, secret: str) -> str:
-    response = ask(service, {**GRANT, "client_id": client_id, "client_secret": secret})
-    assert response.status_code == 200, response.text
-    return str(response.json()["access_token"])
+    sent = {}
+    for name in roles:
+        secret, text = secret_for(1)
+        client = Client(
+            id=str(uuid4()),
+            name=name,
+            scopes=scopes,
+            roles=frozenset({name}),
+            companies=None,
+            state=ClientState.ACTIVE,
+            secrets=(secret,),
+        )
+        service.admin.wait(service.admin.control.add_client(client, TESTS))
+        sent[name] = {**GRANT, "client_id": client.id, "client_secret": text}
+    return {name: token_in(ask(service, form)) for name, form in sent.items()}

@@ -10,6 +10,7 @@ from comptoir.catalog import MODEL
 from comptoir.edm.model import Calculated, EntitySet, Property
 from comptoir.edm.types import Base64Text
 from support.client import Record
+from support.subjects import address
 
 CONTACT = "11111111-1111-4111-8111-111111111111"
 CUSTOMER = "22222222-2222-4222-8222-222222222222"
@@ -151,14 +152,9 @@ SAMPLES: Mapping[str, Record] = {name: _made(MODEL.by_name[name]) for name in _S
 """A record for each entity set."""
 
 
-def _path(entity_set: EntitySet) -> str:
-    key = entity_set.type.key_property
-    text = str(SAMPLES[entity_set.name][key.name])
-    return f"{entity_set.name}('{text}')" if key.type.quoted else f"{entity_set.name}({text})"
-
-
-PATHS: Mapping[str, str] = {name: _path(MODEL.by_name[name]) for name in SAMPLES}
+PATHS: Mapping[str, str] = {
+    name: address(MODEL.by_name[name], record) for name, record in SAMPLES.items()
+}
 """The address of each sample."""
 
-READ_ONLY = tuple(name for name in SAMPLES if MODEL.by_name[name].read_only)
-WRITABLE = tuple(name for name in SAMPLES if name not in READ_ONLY)
+WRITABLE = tuple(name for name in SAMPLES if not MODEL.by_name[name].read_only)

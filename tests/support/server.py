@@ -33,8 +33,6 @@ from support.waiting import PATIENCE_SECONDS, until
 STOP_OVERRUN = "timeout graceful shutdown exceeded"
 """Logged if a stop cancels requests that did not end within `stop_seconds`."""
 
-_GREETING = "Serving "
-
 
 class Server:
     """`comptoir serve` over one database; a `Carrier`.
@@ -88,8 +86,9 @@ class Server:
 
     def start(self) -> None:
         """Start, and return when the address is known."""
+        given = {environment_name(name): str(self.settings.value(name)) for name in SETTINGS}
+        environment = {**os.environ, **given}
         with self.log.open("ab") as log:
-            environment = _environment(self.settings)
             if self._wrapper:
                 self._started = subprocess.Popen(
                     [*self._wrapper, sys.executable, "-m", "comptoir", *self._command],
@@ -103,9 +102,8 @@ class Server:
                     self._command, environment, Path(), errors=log, alone=True, first=self._first
                 )
         assert self._process.stdout is not None
-        greeting = self._process.stdout.readline().decode().rstrip("\n")
-        assert greeting.startswith(_GREETING), self.log.read_text()
-        self.base_url = greeting.removeprefix(_GREETING)
+        word, _, self.base_url = self._process.stdout.readline().decode().strip().partition(" ")
+        assert word == "Serving", self.log.read_text()
 
     def __enter__(self) -> Self:
         return self
@@ -172,7 +170,7 @@ class Server:
             except ConnectionRefusedError:
                 return True
             except ConnectionResetError:
-                return None
+                pass
             return None
 
         until(look, "an end of listening")
@@ -241,8 +239,3 @@ def trust_of(settings: Settings) -> ssl.SSLContext | None:
     if not settings.tls_certificate:
         return None
     return trusting(Path(settings.tls_certificate).with_name("authority.pem"))
-
-
-def _environment(settings: Settings) -> dict[str, str]:
-    given = {environment_name(name): str(settings.value(name)) for name in SETTINGS}
-    return {**os.environ, **given}

@@ -33,8 +33,6 @@ _COPY = re.compile(r'COPY "?\w+"? ?\(([^()]+)\) FROM STDIN')
 _CHANGES = ("INSERT", "UPDATE", "DELETE")
 _SESSION = re.compile(r"(BEGIN|SET|SHOW|FETCH|COMMIT|ROLLBACK)\b", re.IGNORECASE)
 _WHOLE = ("int2", "int4", "int8", "oid")
-_BOOLEAN = "bool"
-_BINARY = "bytea"
 _LIST = "[]"
 
 
@@ -139,11 +137,9 @@ class _Planner:
         if _SESSION.match(text):
             return None
         if text.startswith("COPY"):
-            return (
-                None
-                if _copies_of_company(text)
-                else RoutingError("it copies what is of no company")
-            )
+            parts = _COPY.match(text)
+            is_copied = parts is not None and COMPANY_ID in re.findall(r"\w+", parts[1])
+            return None if is_copied else RoutingError("it copies what is of no company")
         scanned = await self._scanned(text, bindings)
         if text.startswith("INSERT"):
             inserts = _inserts_of_company(text) and not scanned
@@ -174,9 +170,9 @@ class _Planner:
     def _any(self, number: int, type_name: str) -> Argument:
         if type_name.endswith(_LIST):
             return [self._any(number, type_name.removesuffix(_LIST))]
-        if type_name == _BOOLEAN:
+        if type_name == "bool":
             return True
-        if type_name == _BINARY:
+        if type_name == "bytea":
             return b""
         return number + 1 if type_name in _WHOLE else self._made_up[number % SHARDS]
 
@@ -214,30 +210,20 @@ def _inserts_of_company(text: str) -> bool:
     return given.get(COMPANY_ID, "").startswith("$")
 
 
-def _copies_of_company(text: str) -> bool:
-    parts = _COPY.match(text)
-    return parts is not None and COMPANY_ID in re.findall(r"\w+", parts[1])
-
-
 def _read(type_name: str, value: bytes | None) -> Argument:
     """A parameter in the binary form of its type."""
     if value is None:
         return None
     if type_name.endswith(_LIST):
-        return _read_list(type_name.removesuffix(_LIST), value)
-    if type_name == _BOOLEAN:
+        # an array of one dimension: its length after its header, then each element with its length
+        elements: list[Argument] = []
+        at = 20
+        while at < len(value):
+            begin, at = at + 4, at + 4 + int.from_bytes(value[at : at + 4])
+            elements.append(_read(type_name.removesuffix(_LIST), value[begin:at]))
+        return elements
+    if type_name == "bool":
         return value != b"\0"
-    if type_name == _BINARY:
+    if type_name == "bytea":
         return value
     return int.from_bytes(value, signed=True) if type_name in _WHOLE else value.decode()
-
-
-def _read_list(type_name: str, value: bytes) -> list[Argument]:
-    """An array of one dimension: its length after its header, then each element with its length."""
-    elements: list[Argument] = []
-    at = 20
-    while at < len(value):
-        size = int.from_bytes(value[at : at + 4])
-        elements.append(_read(type_name, value[at + 4 : at + 4 + size]))
-        at += 4 + size
-    return elements

@@ -43,10 +43,8 @@ def http_client(
 
     By default, each client of httpx reads all certificates that the machine trusts.
     """
-    limits = httpx.Limits(max_connections=connections)
-    return httpx.Client(
-        timeout=PATIENCE_SECONDS, limits=limits, verify=trust or _WITHOUT_CERTIFICATES
-    )
+    limits, verify = httpx.Limits(max_connections=connections), trust or _WITHOUT_CERTIFICATES
+    return httpx.Client(timeout=PATIENCE_SECONDS, limits=limits, verify=verify)
 
 
 def pass_on(source: socket.socket, target: socket.socket) -> None:
@@ -96,7 +94,12 @@ def read_answer(connection: socket.socket) -> httpx.Response:
 
 def read_answers(connection: socket.socket) -> list[httpx.Response]:
     """Read all responses until the server closes the connection."""
-    stream = BytesIO(_until_closed(connection))
+    received = b""
+    # a server that has not read everything resets the connection after its responses
+    with suppress(ConnectionResetError):
+        while piece := connection.recv(_CHUNK):
+            received += piece
+    stream = BytesIO(received)
     answers: list[httpx.Response] = []
     while line := stream.readline():
         headers = parse_headers(stream)
@@ -104,19 +107,9 @@ def read_answers(connection: socket.socket) -> list[httpx.Response]:
             content = b"".join(_chunks(stream))
         else:
             content = stream.read(int(headers.get("Content-Length", "0")))
-        answers.append(
-            httpx.Response(int(line.split()[1]), headers=headers.items(), content=content)
-        )
+        status = int(line.split()[1])
+        answers.append(httpx.Response(status, headers=headers.items(), content=content))
     return answers
-
-
-def _until_closed(connection: socket.socket) -> bytes:
-    received = b""
-    # a server that has not read everything resets the connection after its responses
-    with suppress(ConnectionResetError):
-        while piece := connection.recv(_CHUNK):
-            received += piece
-    return received
 
 
 def _chunks(stream: BytesIO) -> Iterator[bytes]:

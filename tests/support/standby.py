@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
 
 from typing_extensions import override
 
@@ -39,7 +38,9 @@ class Standby(Postgres):
     def pause(self) -> None:
         """Stop replaying."""
         self.administer("SELECT pg_wal_replay_pause()")
-        until(self._is_paused, "a standby whose replay is paused")
+        paused = [("paused",)]
+        query = "SELECT pg_get_wal_replay_pause_state()"
+        until(lambda: self.asked(query) == paused or None, "a standby whose replay is paused")
 
     def resume(self) -> None:
         """Resume replaying, and return when the standby has caught up."""
@@ -51,17 +52,9 @@ class Standby(Postgres):
         # a commit sends everything before it that the primary has not sent yet
         self._primary.administer("SELECT pg_logical_emit_message(true, 'standby', '')")
         ((end,),) = self._primary.asked("SELECT pg_current_wal_flush_lsn()::TEXT")
-
-        def is_there() -> Literal[True] | None:
-            ((there,),) = self.asked(f"SELECT pg_last_wal_replay_lsn() >= '{end}'::PG_LSN")
-            return True if there else None
-
-        until(is_there, "a standby that has caught up")
+        query = f"SELECT pg_last_wal_replay_lsn() >= '{end}'::PG_LSN"
+        until(lambda: self.asked(query) == [(True,)] or None, "a standby that has caught up")
 
     def promote(self) -> None:
         """Promote it to a primary."""
         self.administer("SELECT pg_promote()")
-
-    def _is_paused(self) -> Literal[True] | None:
-        ((state,),) = self.asked("SELECT pg_get_wal_replay_pause_state()")
-        return True if state == "paused" else None

@@ -94,18 +94,18 @@ def plan_of(statement: str, url: str) -> str:
         with closing(connect(database_path(url), writes=False, lock_seconds=5)) as connection:
             steps = connection.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
         return "\n".join(str(step[-1]) for step in steps)
-    return asyncio.run(_plan_on_postgres(statement, url))
+    values = statement.values
 
+    async def explained() -> list[asyncpg.Record]:
+        connection = await asyncpg.connect(url)
+        try:
+            # the planner sorts a few records rather than to read them in the order of an index
+            await connection.execute("SET enable_seqscan = off; SET enable_sort = off")
+            return await connection.fetch(f"EXPLAIN {statement}", *values)
+        finally:
+            await connection.close()
 
-async def _plan_on_postgres(statement: _Bound, url: str) -> str:
-    connection = await asyncpg.connect(url)
-    try:
-        # the planner sorts a few records rather than to read them in the order of an index
-        await connection.execute("SET enable_seqscan = off; SET enable_sort = off")
-        steps = await connection.fetch(f"EXPLAIN {statement}", *statement.values)
-    finally:
-        await connection.close()
-    return "\n".join(str(step[0]) for step in steps)
+    return "\n".join(str(step[0]) for step in asyncio.run(explained()))
 
 
 def _trace_postgres(

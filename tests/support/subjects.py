@@ -5,6 +5,7 @@ So one test concerns the sets of every catalog, and a new option is tested where
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 from urllib.parse import quote
 from uuid import NAMESPACE_OID, uuid5
 
@@ -58,8 +59,7 @@ def stored(edm_type: PrimitiveType, value: Value) -> Stored:
 def wire(edm_type: PrimitiveType, stored_form: Stored) -> Value:
     """The value in JSON of a stored form."""
     converted = stored_form if edm_type.to_wire is None else edm_type.to_wire(stored_form)
-    value: Value = msgspec.json.decode(msgspec.json.encode(converted), type=Value)
-    return value
+    return cast("Value", msgspec.json.decode(msgspec.json.encode(converted)))
 
 
 def literal(edm_type: PrimitiveType, value: Value) -> str:
@@ -174,9 +174,8 @@ def _shared(model: Model) -> Mapping[Place, list[Place]]:
     for entity_set in model.sets:
         for each in entity_set.type.navigation:
             places = (entity_set.name, each.on[0]), (each.target, each.on[1])
-            joined = list(
-                dict.fromkeys(each for place in places for each in groups.get(place, [place]))
-            )
+            found = [each for place in places for each in groups.get(place, [place])]
+            joined = list(dict.fromkeys(found))
             groups |= dict.fromkeys(joined, joined)
     return groups
 

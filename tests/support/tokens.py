@@ -1,5 +1,6 @@
 """The tokens of the tests, valid and invalid ones."""
 
+import time
 from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
@@ -27,24 +28,18 @@ class Tokens:
         companies: Iterable[str] | None = None,
         subject: str = SUBJECT,
         lifetime: timedelta = HOUR,
-        clock: Clock | None = None,
+        clock: Clock = time.time,
     ) -> str:
         """A token, which is valid unless `clock` shows another time."""
-        return self._issuer(clock=clock).issue(subject, scopes, companies, lifetime)
+        parties = self._settings.token_issuer, self._settings.token_audience
+        issuer = TokenIssuer(lambda: self._key, *parties, clock)
+        return issuer.issue(subject, scopes, companies, lifetime)
 
     def expired(self) -> str:
         """A token that expired long ago."""
-        return self._bad(self._issuer(clock=lambda: 1_700_000_000.0))
+        return self.issue(clock=lambda: 1_700_000_000.0)
 
     def of_another_issuer(self) -> str:
         """A token of another issuer, signed with the trusted key."""
-        return self._bad(self._issuer(issuer="another"))
-
-    def _issuer(self, issuer: str = "", clock: Clock | None = None) -> TokenIssuer:
-        parties = (issuer or self._settings.token_issuer, self._settings.token_audience)
-        if clock is None:
-            return TokenIssuer(lambda: self._key, *parties)
-        return TokenIssuer(lambda: self._key, *parties, clock)
-
-    def _bad(self, issuer: TokenIssuer) -> str:
+        issuer = TokenIssuer(lambda: self._key, "another", self._settings.token_audience)
         return issuer.issue(SUBJECT, BOTH, None, HOUR)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import cycle
+from itertools import chain, cycle
 from typing import Self
 
 import httpx
@@ -19,10 +19,7 @@ class WorkerConnections:
     def __init__(self, server: Server, connections: int) -> None:
         by_process: dict[str, list[httpx.Client]] = {}
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while (
-            len(by_process) < server.settings.workers
-            or min(map(len, by_process.values())) < connections
-        ):
+        while sum(map(len, by_process.values())) < server.settings.workers * connections:
             assert time.monotonic() < deadline, f"only {list(by_process)} take connections"
             client = http_client(connections=1)
             answer = client.get(server.origin.root + "/healthz")
@@ -31,9 +28,7 @@ class WorkerConnections:
                 mine.append(client)
             else:
                 client.close()
-        self._clients: list[httpx.Client] = []
-        for clients in zip(*by_process.values(), strict=True):
-            self._clients += clients
+        self._clients: list[httpx.Client] = [*chain(*zip(*by_process.values(), strict=True))]
         self._turns = cycle(self._clients)
 
     def __enter__(self) -> Self:

@@ -1,7 +1,9 @@
 """Concurrent writers: each creates a record and changes it until the server has ended."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count as numbers
 from threading import Condition, Thread
 
 import httpx
@@ -79,15 +81,11 @@ class Writers:
         return self.done
 
     def _write(self, number: int) -> None:
-        rounds = 0
-        try:
-            while True:
+        with suppress(httpx.TransportError, Unavailable):
+            for rounds in numbers():
                 work = Work(f"{self._name}{number}-{rounds}")
                 self.done.append(work)
                 self._work(work)
-                rounds += 1
-        except (httpx.TransportError, Unavailable):
-            return
 
     def _work(self, work: Work) -> None:
         """Create a record, change it, and delete it, each time with the last tag."""

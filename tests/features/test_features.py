@@ -1,17 +1,23 @@
-"""Each optional part is a folder: without it, the rest starts and has the eleven operations."""
+"""Each optional part is a folder: without it, the rest starts and has the eleven operations.
+
+The feature that the page about the code adds works as it is written there.
+"""
 
 import json
 import re
-import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from features.sources import SOURCES, linked
+import comptoir
 from support.databases import ON_SQLITE, FreshDatabase
+from support.programs import finished
 from support.samples import PATHS, SAMPLES
 from support.service import Service
 
+SOURCES = Path(comptoir.__file__).parent
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "architecture.md"
 FEATURES = sorted(each.parent.name for each in SOURCES.glob("features/*/__init__.py"))
 
 UPDATED = ("contactsExt", "itemReferencesExt", "campaignsExt", "shippingAgentsExt")
@@ -33,7 +39,7 @@ OPERATIONS = [
     *(["POST", each, sent, 201] for each, sent in CREATED.items()),
 ]
 
-PROGRAM = """
+OF_EACH = """
 import asyncio, gc, json, os, sys
 # what the service imports, without the service
 import csv, gzip, importlib.resources, sqlite3, statistics, tomllib, wsgiref.simple_server
@@ -56,7 +62,7 @@ async def main(settings, root, token, operations):
     await app.stop()
 
 failed = []
-settings, operations, cases = json.loads(sys.stdin.read())
+settings, operations, cases = json.loads(sys.argv[1])
 for folder, root, token in cases:
     if os.fork() == 0:
         sys.path.insert(0, folder)
@@ -75,6 +81,43 @@ sys.exit("failed: " + " ".join(failed) if failed else 0)
 """
 """Sends the operations to a service of each of several folders, within a process of its own."""
 
+WITH_EXAMPLE = """
+import asyncio, sys
+import httpx
+from comptoir.app import application
+from comptoir.config import Settings
+
+async def main():
+    folder = sys.argv[1]
+    app = application(Settings(database=f"sqlite:///{folder}/none.db", keys=folder))
+    await app.start()
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app)) as client:
+        answer = await client.get("http://127.0.0.1:8080/api/companies")
+        assert answer.status_code == 401
+        print(answer.headers["served-by"])
+    await app.stop()
+
+asyncio.run(main())
+"""
+"""Sends a request to a service of a folder, and prints the header that the example adds."""
+
+
+def linked(folder: Path, listed: Callable[[str], str], without: str = "") -> Path:
+    """A package in a folder, of links to the modules of the service, but for a deleted feature.
+
+    `listed` changes the module that lists the features.
+    """
+    package = folder / "comptoir"
+    for name in ("", "features"):
+        (package / name).mkdir(parents=True)
+        for each in (SOURCES / name).iterdir():
+            if each.name not in ("features", "__pycache__", without):
+                (package / name / each.name).symlink_to(each)
+    entries = package / "features" / "__init__.py"
+    entries.unlink()
+    entries.write_text(listed((SOURCES / "features" / "__init__.py").read_text("utf-8")), "utf-8")
+    return package
+
 
 @ON_SQLITE
 def test_the_rest_works_without_a_feature(fresh_database: FreshDatabase, tmp_path: Path) -> None:
@@ -88,15 +131,10 @@ def test_the_rest_works_without_a_feature(fresh_database: FreshDatabase, tmp_pat
             cases.append((str(folder), company.root, company.token))
         used = service.settings
         settings = {"database": used.database, "keys": used.keys, "log_level": "warning"}
-    ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        input=json.dumps([settings, OPERATIONS, cases]),
-        capture_output=True,
-        text=True,
-        check=False,
+    output = finished(
+        [sys.executable, "-c", OF_EACH, json.dumps([settings, OPERATIONS, cases])], {}
     )
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.count("\n  serve ") == len(FEATURES) > 5
+    assert output.count("\n  serve ") == len(FEATURES) > 5
 
 
 def test_only_features_name_features() -> None:
@@ -106,3 +144,14 @@ def test_only_features_name_features() -> None:
         text = path.read_text("utf-8")
         found = [each for each in FEATURES if f"features.{each}" in text]
         assert found == [], path
+
+
+def test_the_example_of_a_feature_adds_a_header(tmp_path: Path) -> None:
+    package = linked(tmp_path, partial(re.sub, r"\bsamples\b", "samples, served_by"))
+    entry, feature = re.findall(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    folder = package / "features" / "served_by"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(entry, "utf-8")
+    (folder / "feature.py").write_text(feature, "utf-8")
+    command = [sys.executable, "-c", WITH_EXAMPLE, str(tmp_path)]
+    assert finished(command, {"PYTHONPATH": str(tmp_path)}).strip()
