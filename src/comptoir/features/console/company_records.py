@@ -109,10 +109,6 @@ class CompanyRecords:
             async with asyncio.timeout(self._settings.request_seconds):
                 return await self._rows(entity_set, query, names, size)
 
-    async def page(self, entity_set: EntitySet, query: str) -> CollectionPage:
-        """A page of a collection."""
-        return await self._page(self.path(entity_set), query)
-
     async def table(
         self, entity_set: EntitySet, query: RecordQuery, names: tuple[str, ...]
     ) -> tuple[TablePage, str]:
@@ -177,7 +173,7 @@ class CompanyRecords:
     ) -> list[Values]:
         """The first records that meet a condition, without secrets; `PAGE_SIZE` at most."""
         query = f"$filter={quote(condition)}&$top={most}&{_without_secrets(entity_set)}"
-        return (await self.page(entity_set, query)).records
+        return (await self._page(self.path(entity_set), query)).records
 
     async def create(self, entity_set: EntitySet, values: Values) -> Version:
         """Create a record, if none has its key."""
