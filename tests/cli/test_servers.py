@@ -124,12 +124,6 @@ def test_variables_complete_a_url(
     assert command.done("migrate", "--database", url).out.startswith(url)
 
 
-def test_a_unix_socket_is_supported(command: Command, postgres_server: Databases) -> None:
-    name = name_of(postgres_server.new_database())
-    url = postgres_server.url(name, over_socket=True)
-    assert "has schema" in command.done("migrate", "--database", url).out
-
-
 @pytest.fixture
 def silent() -> Iterator[str]:
     """An address that accepts connections and never responds."""

@@ -12,13 +12,7 @@ import pytest
 
 from comptoir.catalog import MODEL, read_catalog
 from comptoir.errors.refusal import OperatorError
-from comptoir.store.postgres.migration import (
-    SEQUENTIAL,
-    Placements,
-    check_citus,
-    check_placements,
-    distribution,
-)
+from comptoir.store.postgres.migration import SEQUENTIAL, Placements, check_citus, check_placements
 from distribution.own_sets import write_own
 from support.catalogs import COURIERS
 from support.command import Command
@@ -159,16 +153,6 @@ def test_a_unique_index_without_the_company_is_refused(
     # without pg_trgm there is a line before it
     assert "by_hand on the table itemsExt" in ended.err.splitlines()[-1]
     assert calls(postgres_server, stand_in) == []
-
-
-def test_the_statements_distribute_what_is_missing() -> None:
-    one = (
-        "SELECT create_distributed_table('\"repeats\"', 'company_id', colocate_with => 'companies')"
-    )
-    assert one in distribution(TABLES)
-    assert next(distribution(TABLES)).startswith("CREATE OR REPLACE FUNCTION")
-    assert list(distribution(())) == []
-    assert list(distribution(["repeats"])) == [one]
 
 
 @pytest.mark.parametrize(

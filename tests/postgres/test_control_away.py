@@ -17,7 +17,6 @@ from comptoir.auth.keys import load_keys
 from comptoir.auth.records import Client, ClientState
 from comptoir.auth.tokens import Scope, TokenIssuer
 from comptoir.auth.verification import PresentedToken, TokenVerifier
-from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import UNAVAILABLE
@@ -30,7 +29,6 @@ from process.test_condition import metric
 from support.clients import NO_LIMITS, Webshop, add_client, no_issuers
 from support.clocks import SetClock
 from support.databases import FreshDatabase, migrated
-from support.ports import free_port
 from support.postgres import Postgres
 from support.roles import TESTS
 from support.server import Server
@@ -80,40 +78,6 @@ def test_a_client_gets_no_token_while_the_database_is_stopped(
         until(lambda: webshop.ask().status_code == 200 or None, "a token")
         assert shop.get("").status_code == 200
         server.wait_for_log("clients can be read from the database again")
-
-
-def test_a_disabled_client_is_refused_on_every_host(
-    fresh_postgres: FreshDatabase, tmp_path: Path
-) -> None:
-    """No request to a token endpoint helps them; each process looks once a second."""
-    settings = Settings(
-        database=fresh_postgres(tmp_path, MODEL),
-        keys=str(tmp_path / "keys"),
-        # the issuer of their tokens
-        public_url="http://erp.example.com/api",
-    )
-    folders = [tmp_path / "one", tmp_path / "two"]
-    with ExitStack() as stack:
-        hosts = []
-        for each in folders:
-            each.mkdir()
-            port = free_port()
-            host = stack.enter_context(Server(settings, each, port=port))
-            host.base_url = f"http://127.0.0.1:{port}/api"
-            hosts.append(host)
-        one, _ = hosts
-        webshop = add_client(one, tmp_path)
-        token = webshop.token()
-
-        def statuses() -> set[int]:
-            return {host.client.using(token).get("companies").status_code for host in hosts}
-
-        assert statuses() == {200}
-        webshop.command.done("client", "disable", webshop.name)
-        until(lambda: statuses() == {401} or None, "a refusal of each host")
-        webshop.command.done("client", "enable", webshop.name)
-        token = webshop.token()
-        until(lambda: statuses() == {200} or None, "each host to accept the next token")
 
 
 @dataclass

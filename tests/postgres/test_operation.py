@@ -15,7 +15,7 @@ from comptoir.errors.table import (
     DATABASE_UNREACHABLE,
 )
 from postgres.conftest import Served
-from support.client import record, tag_of
+from support.client import record
 from support.companies import Company
 from support.databases import migrated, run_sql
 from support.postgres import Databases, Postgres, name_of
@@ -100,19 +100,6 @@ def test_a_server_is_used_again_after_a_crash(
     assert record(company.get(f"campaignsExt({kept['id']})")) == kept
     assert len(company.listed("campaignsExt")) == 1
     record(company.post("campaignsExt", {"number": "C-2"}), 201)
-
-
-def test_a_restart_of_the_server_fails_few_requests(own_server: Postgres, served: Served) -> None:
-    """Lost idle connections are detected before they fail requests."""
-    company = served(migrated(own_server)).new_company()
-    created = company.post("campaignsExt", CAMPAIGN)
-
-    own_server.restart()
-
-    recovered(company)
-    path = f"campaignsExt({record(created, 201)['id']})"
-    assert company.patch(path, {"description": "Spring"}, tag_of(created)).status_code in (200, 503)
-    assert company.record(path)["description"] in ("Spring", "Winter")
 
 
 def test_a_write_waits_for_a_lock_for_a_limited_time(

@@ -61,13 +61,17 @@ def load(company: Company, folder: Path, rows: int) -> None:
     company.admin.wait(work(company.admin.settings, company.stored))
 
 
-def test_a_large_load_refreshes_statistics(
+def test_a_large_load_and_its_indexing_refresh_statistics(
     postgres_server: Databases, company: Company, tmp_path: Path
 ) -> None:
+    url = company.admin.settings.database
     load(company, tmp_path, MANY_ROWS)
+    loaded = {AGENTS: MANY_ROWS, CHANGES: MANY_ROWS, DOCUMENTS: UNKNOWN}
+    assert known(postgres_server, url) == loaded
 
-    held = known(postgres_server, company.admin.settings.database)
-    assert held == {AGENTS: MANY_ROWS, CHANGES: MANY_ROWS, DOCUMENTS: UNKNOWN}
+    company.catch_up(AGENTS)
+
+    assert known(postgres_server, url) == {**loaded, DOCUMENTS: MANY_ROWS}
 
 
 def test_a_small_load_refreshes_no_statistics(
@@ -114,17 +118,6 @@ def test_a_load_does_not_wait_for_a_locked_table(
     company.admin.wait(connection.close())
 
     assert known(postgres_server, url)[AGENTS] == UNKNOWN
-
-
-def test_indexing_refreshes_statistics(
-    postgres_server: Databases, company: Company, tmp_path: Path
-) -> None:
-    load(company, tmp_path, MANY_ROWS)
-
-    company.catch_up(AGENTS)
-
-    held = known(postgres_server, company.admin.settings.database)
-    assert held[DOCUMENTS] == MANY_ROWS
 
 
 def test_statistics_of_the_index_are_refreshed_whenever_it_doubles() -> None:
