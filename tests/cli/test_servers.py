@@ -1,6 +1,5 @@
 """PostgreSQL databases that cannot be used: an error in one line, without the password."""
 
-import asyncio
 import re
 import signal
 import socket
@@ -11,16 +10,12 @@ from uuid import uuid4
 
 import pytest
 
-from comptoir.config import Settings
-from comptoir.errors.refusal import OperatorError
 from comptoir.store.postgres import connection as postgres_connection
-from comptoir.store.postgres.connection import check_server, connect
 from support.command import Command
 from support.ports import LOOPBACK
 from support.postgres import Databases, name_of
 from support.sockets import http_client
 from support.together import together
-from support.waiting import PATIENCE_SECONDS
 
 COMMANDS = (("migrate",), ("company", "list"))
 
@@ -154,18 +149,11 @@ def test_a_silent_host_leaves_time_for_the_next(
     assert command.done("migrate", "--database", url, *hasty(command, 6)).out
 
 
-def test_an_old_server_is_reported(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_server_is_reported(
+    command: Command, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(postgres_connection, "MINIMUM_VERSION", 99)
-
-    async def checked() -> None:
-        connection = await connect(Settings(), postgres_url, seconds=PATIENCE_SECONDS)
-        try:
-            await check_server(connection, postgres_url)
-        finally:
-            await connection.close()
-
-    with pytest.raises(OperatorError, match="99 or later is needed"):
-        asyncio.run(checked())
+    assert "99 or later is needed" in error(command, postgres_url)
 
 
 def test_another_encoding_is_reported(command: Command, postgres_server: Databases) -> None:

@@ -1,9 +1,7 @@
 """Failures of a server in use: immediate errors, and recovery without a restart."""
 
-import asyncio
 import logging
 
-import asyncpg
 import httpx
 import pytest
 
@@ -17,7 +15,7 @@ from comptoir.errors.table import (
 from postgres.conftest import Served
 from support.client import record
 from support.companies import Company
-from support.databases import migrated, run_sql
+from support.databases import migrated, run_sql, writes_held
 from support.postgres import Databases, Postgres, name_of
 from support.service import Service
 from support.waiting import until
@@ -108,21 +106,10 @@ def test_a_write_waits_for_a_lock_for_a_limited_time(
     url = migrated(postgres_server)
     company = served(url, lock_seconds=0.2).new_company()
 
-    async def while_locked() -> None:
-        holder = await asyncpg.connect(url)
-        try:
-            async with holder.transaction():
-                await holder.fetch("SELECT * FROM companies FOR UPDATE")
-                await asyncio.to_thread(write_and_read)
-        finally:
-            await holder.close()
-
-    def write_and_read() -> None:
-        message = unavailable(company.post("campaignsExt", CAMPAIGN), DATABASE_BUSY)
-        assert "lock" in message
+    with writes_held(url):
+        assert "lock" in unavailable(company.post("campaignsExt", CAMPAIGN), DATABASE_BUSY)
         assert company.listed("campaignsExt") == []
 
-    asyncio.run(while_locked())
     record(company.post("campaignsExt", CAMPAIGN), 201)
 
 
