@@ -1,19 +1,16 @@
 """`comptoir backup` and `comptoir restore`: what a backup has, and what each refuses."""
 
-import asyncio
 import json
 import os
 import shutil
 import sqlite3
 import stat
 import zipfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, nullcontext
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-import asyncpg
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -25,6 +22,7 @@ from comptoir.store.migration import migrate
 from comptoir.store.schema import SERVES
 from comptoir.store.urls import is_postgres
 from conftest import two_companies
+from postgres.conftest import locks_held
 from support.client import Client, record, tag_of
 from support.command import COMPANY, OTHER_COMPANY, Command, NewPlace
 from support.databases import ON_SQLITE, FreshDatabase, in_database, run_sql
@@ -513,7 +511,10 @@ def test_a_restore_that_is_killed_leaves_all_or_nothing(
     saved: Command, new_place: NewPlace
 ) -> None:
     place = new_place(saved)
-    with _held_up(place), place.started("restore", file(saved)) as process:
+    # a restore into a database of a server waits for the table
+    table = "CREATE TABLE companies ()"
+    waiting = locks_held(place.url, table) if is_postgres(place.url) else nullcontext()
+    with waiting, place.started("restore", file(saved)) as process:
         until(lambda: _has_begun(place) or None, "a restore that has begun")
         process.kill()
         process.wait()
@@ -522,19 +523,6 @@ def test_a_restore_that_is_killed_leaves_all_or_nothing(
         place.done("restore", file(saved))
 
     assert names(place) == names(saved)
-
-
-@contextmanager
-def _held_up(place: Command) -> Iterator[None]:
-    """Let a restore into a database of a server wait for a table of another session."""
-    if not is_postgres(place.url):
-        yield
-        return
-    with asyncio.Runner() as runner:
-        connection = runner.run(asyncpg.connect(place.url))
-        runner.run(connection.execute("BEGIN; CREATE TABLE companies ()"))
-        yield
-        runner.run(connection.close())
 
 
 def _has_begun(place: Command) -> bool:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 
-import asyncpg
-import httpx
 import msgspec
 import pytest
 
@@ -34,11 +32,13 @@ from comptoir.store.company_steps import rebuild_json
 from comptoir.store.postgres import store
 from comptoir.store.postgres.writer import ARRAY_ROWS
 from distribution.own_sets import write_own
+from postgres.conftest import locks_held
 from support.batches import send_documents
 from support.client import encoded, record
 from support.command import Command
 from support.companies import Company
 from support.corpus import cases
+from support.databases import run_sql
 from support.history import changes, of_record
 from support.mirror import Mirror
 from support.postgres_proxy import StatementProxy, Values, looks_a_type_up
@@ -329,35 +329,20 @@ def test_no_type_is_looked_up_in_the_catalog(heard: Heard) -> None:
 
 def test_the_distribution_columns_have_one_type(sharded: str) -> None:
     """Citus cannot colocate tables whose columns have different types or collations."""
-
-    async def types() -> list[tuple[str, str]]:
-        connection = await asyncpg.connect(sharded)
-        try:
-            rows = await connection.fetch(
-                "SELECT DISTINCT atttypid::regtype::TEXT, attcollation::regcollation::TEXT"
-                " FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
-                f" WHERE attname = '{COMPANY_ID}' AND relkind IN ('r', 'p')"
-            )
-            return [tuple(row) for row in rows]
-        finally:
-            await connection.close()
-
-    assert asyncio.run(types()) == [("character varying", '"C"')]
+    types = run_sql(
+        sharded,
+        "SELECT DISTINCT atttypid::regtype::TEXT, attcollation::regcollation::TEXT"
+        " FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
+        " WHERE attname = :name AND relkind IN ('r', 'p')",
+        name=COMPANY_ID,
+    )
+    assert types == [("character varying", '"C"')]
 
 
 def test_readiness_reads_no_company(sharded: str, model: Model, tmp_path: Path) -> None:
     """A failed worker of Citus must not make all hosts unready; a lock simulates the failure."""
     locks = [f'LOCK TABLE "companies__{number}"' for number in range(SHARDS)]
-
-    async def while_locked(service: Service) -> httpx.Response:
-        holder = await asyncpg.connect(sharded)
-        try:
-            async with holder.transaction():
-                await holder.execute(";".join(locks))
-                return await asyncio.to_thread(service.origin.get, "readyz")
-        finally:
-            await holder.close()
-
     with Service(lambda *_: sharded, tmp_path, model) as service:
         assert service.origin.get("readyz").status_code == 200
-        assert asyncio.run(while_locked(service)).text == "ready\n"
+        with locks_held(sharded, ";".join(locks)):
+            assert service.origin.get("readyz").text == "ready\n"

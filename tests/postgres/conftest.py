@@ -1,9 +1,11 @@
 """Servers of PostgreSQL that tests may stop, kill and fill, with services over them."""
 
+import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from comptoir.catalog import MODEL
@@ -18,6 +20,23 @@ from support.waiting import PATIENCE_SECONDS
 
 Served = Callable[..., Service]
 """A service over the database at a URL, with settings of its own."""
+
+
+@contextmanager
+def locks_held(url: str, statement: str) -> Iterator[Callable[[], None]]:
+    """Keep what a statement locks until the block ends, or the returned function is called."""
+    with asyncio.Runner() as runner:
+        connection = runner.run(asyncpg.connect(url))
+        runner.run(connection.execute(f"BEGIN; {statement}"))
+
+        def release() -> None:
+            runner.run(connection.close())
+
+        try:
+            yield release
+            release()
+        finally:
+            connection.terminate()
 
 
 @pytest.fixture(autouse=True)

@@ -2,13 +2,12 @@
 
 import asyncio
 import select
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-import asyncpg
 import pytest
 
 from comptoir.app import open_store
@@ -25,6 +24,7 @@ from comptoir.store.control import PERIOD_SECONDS, READ_SECONDS, STALE_SECONDS, 
 from comptoir.store.jobs import every, running
 from comptoir.store.postgres import store as postgres_store
 from comptoir.store.postgres.store import WRITING_SHARE
+from postgres.conftest import locks_held
 from process.test_condition import metric
 from support.clients import NO_LIMITS, Webshop, add_client, no_issuers
 from support.clocks import SetClock
@@ -182,7 +182,7 @@ def test_a_disabled_client_is_refused_while_reads_use_all_connections(
     ):
         webshop, kept = add_client(server, tmp_path), add_client(server, tmp_path)
         token, company = webshop.token(), server.new_company()
-        stack.enter_context(locked(server.settings.database, "contactsExt"))
+        stack.enter_context(locks_held(server.settings.database, 'LOCK TABLE "contactsExt"'))
         reads = []
         for number in range(2 * CONNECTIONS):
             reader = company.using(server.tokens.issue(subject=f"reader-{number}"))
@@ -198,13 +198,3 @@ def test_a_disabled_client_is_refused_while_reads_use_all_connections(
         until(is_refused, "a refusal")
         assert server.client.using(kept.token()).get("").status_code == 200
         assert select.select(reads, (), (), 0)[0] == []
-
-
-@contextmanager
-def locked(url: str, table: str) -> Iterator[None]:
-    """Lock a table, so that reads of it wait until the end of the block."""
-    with asyncio.Runner() as runner:
-        connection = runner.run(asyncpg.connect(url))
-        runner.run(connection.execute(f'BEGIN; LOCK TABLE "{table}"'))
-        yield
-        runner.run(connection.close())

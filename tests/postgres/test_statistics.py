@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import asyncpg
 import pytest
 
 from comptoir.catalog import MODEL
@@ -12,15 +11,13 @@ from comptoir.edm.model import Company as StoredCompany
 from comptoir.features.transfer.copy import Copy
 from comptoir.features.transfer.files import FileSource
 from comptoir.features.transfer.load import load_source
-from comptoir.store.postgres.connection import Connection
 from comptoir.store.store import MANY_ROWS
 from comptoir.store.text_index import MANY_UNITS, outdates_statistics
-from postgres.conftest import Served
+from postgres.conftest import Served, locks_held
 from support.companies import Company
 from support.databases import FreshDatabase, migrated
 from support.postgres import ADMINISTRATOR, ROLE, Databases, name_of
 from support.stores import opened
-from support.waiting import PATIENCE_SECONDS
 
 AGENTS = "shippingAgentsExt"
 DOCUMENTS = "search_documents"
@@ -106,16 +103,8 @@ def test_a_load_does_not_wait_for_a_locked_table(
 ) -> None:
     url = company.admin.settings.database
 
-    async def held() -> Connection:
-        connection = await asyncpg.connect(url)
-        await connection.execute(
-            f'BEGIN; LOCK "{AGENTS}" IN SHARE UPDATE EXCLUSIVE MODE', timeout=PATIENCE_SECONDS
-        )
-        return connection
-
-    connection = company.admin.wait(held())
-    load(company, tmp_path, MANY_ROWS)
-    company.admin.wait(connection.close())
+    with locks_held(url, f'LOCK "{AGENTS}" IN SHARE UPDATE EXCLUSIVE MODE'):
+        load(company, tmp_path, MANY_ROWS)
 
     assert known(postgres_server, url)[AGENTS] == UNKNOWN
 
