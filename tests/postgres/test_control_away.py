@@ -42,6 +42,12 @@ ERRORS = "comptoir_database_errors_total"
 ISSUER, CLIENTS, AUDIENCE = "issuer", "clients", "audience"
 
 
+def database_errors(server: Server) -> float:
+    """The number of errors of the database that the metrics show."""
+    lines = server.origin.get("metrics").text.splitlines()
+    return sum(float(line.split()[-1]) for line in lines if line.startswith(ERRORS))
+
+
 def unavailable(webshop: Webshop) -> bool:
     """Whether the token endpoint says that it cannot check clients now."""
     response = webshop.ask()
@@ -58,16 +64,11 @@ def test_a_client_gets_no_token_while_the_database_is_stopped(
     """The tokens that it has are accepted; what needs no record works. Polls are logged once."""
     settings = Settings(database=migrated(own_server), keys=str(tmp_path / "keys"))
     with Server(settings, tmp_path) as server:
-
-        def errors() -> float:
-            lines = server.origin.get("metrics").text.splitlines()
-            return sum(float(line.split()[-1]) for line in lines if line.startswith(ERRORS))
-
         webshop = add_client(server, tmp_path)
         shop = server.client.using(webshop.token())
         assert shop.get("").status_code == 200
         own_server.stop()
-        until(lambda: errors() >= 3 or None, "polls that fail")
+        until(lambda: database_errors(server) >= 3 or None, "polls that fail")
         lines = server.log.read_text().splitlines()
         assert len([each for each in lines if "database error" in each]) == 1
         assert len([each for each in lines if "clients cannot be read" in each]) == 1
