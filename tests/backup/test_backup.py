@@ -15,6 +15,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from cli.test_renew import company_of
 from comptoir import __version__
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
@@ -71,11 +72,6 @@ def file(command: Command) -> Path:
     return folder(command) / "one.zip"
 
 
-def client_of(service: Service) -> Client:
-    client = service.client
-    return Client(client.carrier, f"{client.root}/companies({COMPANY})", client.token)
-
-
 def passphrase(command: Command, text: str = PASSPHRASE) -> Path:
     path = command.folder / "passphrase"
     path.write_text(f"{text}\n")
@@ -111,7 +107,7 @@ def test_a_backup_of_a_database_in_use_is_restored_elsewhere(
     used: Command, new_place: NewPlace
 ) -> None:
     with Service(lambda *_: used.url, used.folder) as service:
-        client = client_of(service)
+        client = company_of(service)
         made = client.post(AGENTS, {"code": "A", "name": "kept"})
         path, old = f"{AGENTS}({record(made, 201)['id']})", tag_of(made)
         printed = used.done("backup", file(used)).out
@@ -135,7 +131,7 @@ def test_a_backup_of_a_database_in_use_is_restored_elsewhere(
     assert f"Test {COMPANY}: as after change 1, renewed\n" in restored
     assert names(place) == names(used)
     with Service(lambda *_: place.url, place.folder) as service:
-        client = client_of(service)
+        client = company_of(service)
         assert record(client.get(path))["name"] == "kept"
         assert client.get(f"{AGENTS}/$count").text == "1"
         assert client.patch(path, {"name": "new"}, old).status_code == 412
@@ -145,7 +141,7 @@ def test_a_database_is_replaced_only_on_request_and_kept(saved: Command) -> None
     """It can be replaced again, and a company that the backup lacks is named."""
     new = saved.done("company", "create", "New").last
     with Service(lambda *_: saved.url, saved.folder) as service:
-        record(client_of(service).post(AGENTS, {"code": "B"}), 201)
+        record(company_of(service).post(AGENTS, {"code": "B"}), 201)
 
     refused = saved.error("restore", file(saved))
     unasked = saved.here("restore", file(saved), "--replace")
@@ -161,7 +157,7 @@ def test_a_database_is_replaced_only_on_request_and_kept(saved: Command) -> None
     assert "The former database is kept as replaced-" in done.out
     assert new not in names(saved)
     with Service(lambda *_: saved.url, saved.folder) as service:
-        assert client_of(service).get(f"{AGENTS}/$count").text == "0"
+        assert company_of(service).get(f"{AGENTS}/$count").text == "0"
 
     saved.done("backup", folder(saved) / "two.zip")
     saved.done("company", "delete", OTHER_COMPANY, "--yes")
@@ -191,13 +187,13 @@ def test_a_backup_of_an_earlier_schema_is_brought_to_the_current_one(
 
 def test_a_database_in_use_is_not_replaced(saved: Command) -> None:
     with Service(lambda *_: saved.url, saved.folder) as service:
-        record(client_of(service).post(AGENTS, {"code": "A"}), 201)
+        record(company_of(service).post(AGENTS, {"code": "A"}), 201)
 
         error = saved.error("restore", file(saved), "--replace", "--yes")
 
         assert "is in use" in error
         assert "Stop the services and commands that use it." in error
-        record(client_of(service).post(AGENTS, {"code": "B"}), 201)
+        record(company_of(service).post(AGENTS, {"code": "B"}), 201)
 
 
 @ON_SQLITE
@@ -285,11 +281,11 @@ def test_a_service_that_starts_during_a_restore_keeps_its_database(saved: Comman
             while b"Type replace: " not in asked:
                 asked += terminal.read(1 << 16)
             with Service(lambda *_: saved.url, saved.folder) as service:
-                record(client_of(service).post(AGENTS, {"code": "A"}), 201)
+                record(company_of(service).post(AGENTS, {"code": "A"}), 201)
                 terminal.write(b"replace\n")
                 process.stdout.read()
                 assert process.wait() == 1
-                assert client_of(service).get(f"{AGENTS}/$count").text == "1"
+                assert company_of(service).get(f"{AGENTS}/$count").text == "1"
 
 
 @ON_SQLITE
@@ -329,7 +325,7 @@ def test_public_keys_are_restored_and_private_ones_on_request(
     assert second.read_bytes() == first.read_bytes()
     assert stat.S_IMODE(second.stat().st_mode) == 0o600
     with Service(lambda *_: place.url, place.folder) as service:
-        client = client_of(service)
+        client = company_of(service)
         assert Client(client.carrier, client.root, token).get(AGENTS).status_code == 200
 
 

@@ -7,6 +7,7 @@ from uuid import uuid4
 import msgspec
 import pytest
 
+from cli.test_renew import company_of
 from comptoir.app import open_store
 from comptoir.config import Settings
 from comptoir.errors.refusal import OperatorError
@@ -25,8 +26,7 @@ UNKNOWN = "c0ffee00-0000-4000-8000-000000000009"
 def test_a_renamed_company_has_its_new_name_another_tag_and_the_same_records(
     ready: Command, service_over: Service
 ) -> None:
-    root = service_over.client
-    here = Client(root.carrier, f"{root.root}/companies({COMPANY})", root.token)
+    root, here = service_over.client, company_of(service_over)
     agent = record(here.post(AGENTS, {"code": "A"}), 201)
     before = root.record(f"companies({COMPANY})")
     tag = str(before["@odata.etag"])
@@ -57,8 +57,7 @@ def test_a_rename_is_a_change_of_the_company(ready: Command, service_over: Servi
         ready.done("company", "rename", COMPANY, name)
 
     printed = ready.done("changes", "--company", COMPANY).out.splitlines()
-    root = service_over.client
-    found = changes(Client(root.carrier, f"{root.root}/companies({COMPANY})", root.token))
+    found = changes(company_of(service_over))
 
     entries = [msgspec.json.decode(each, type=dict[str, str | int]) for each in printed]
     assert [each["number"] for each in entries] == [1, 2]

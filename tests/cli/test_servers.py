@@ -3,7 +3,6 @@
 import re
 import signal
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 from uuid import uuid4
@@ -119,20 +118,8 @@ def test_variables_complete_a_url(
     assert command.done("migrate", "--database", url).out.startswith(url)
 
 
-@pytest.fixture
-def silent() -> Iterator[str]:
-    """An address that accepts connections and never responds."""
-    with socket.socket() as listener:
-        listener.bind((LOOPBACK, 0))
-        listener.listen()
-        host, port = listener.getsockname()
-        yield f"{host}:{port}"
-
-
-def hasty(command: Command, seconds: float) -> tuple[str, str]:
-    path = command.folder / "hasty.toml"
-    path.write_text(f"connect_seconds = {seconds}\nlock_seconds = {seconds}\n")
-    return ("--config", str(path))
+def hasty(command: Command, seconds: float) -> tuple[str, Path]:
+    return "--config", command.config(f"connect_seconds = {seconds}\nlock_seconds = {seconds}\n")
 
 
 def test_a_host_that_does_not_respond_is_reported(command: Command, silent: str) -> None:

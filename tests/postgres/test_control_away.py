@@ -62,8 +62,7 @@ def test_a_client_gets_no_token_while_the_database_is_stopped(
     own_server: Postgres, tmp_path: Path
 ) -> None:
     """The tokens that it has are accepted; what needs no record works. Polls are logged once."""
-    settings = Settings(database=migrated(own_server), keys=str(tmp_path / "keys"))
-    with Server(settings, tmp_path) as server:
+    with Server.over(lambda *_: migrated(own_server), tmp_path) as server:
         webshop = add_client(server, tmp_path)
         shop = server.client.using(webshop.token())
         assert shop.get("").status_code == 200

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from process.conftest import StartServer
 from process.test_workers import workers_of
 from support.client import record
@@ -125,9 +124,8 @@ def is_refused(company: Company) -> bool | None:
 def test_a_file_system_without_room_is_shown(
     fresh_sqlite: FreshDatabase, small_folder: Path, tmp_path: Path
 ) -> None:
-    settings = Settings(database=fresh_sqlite(small_folder, MODEL), keys=str(tmp_path / "keys"))
     ballast = small_folder / "ballast"
-    with Server(settings, tmp_path) as server:
+    with Server.over(lambda *_: fresh_sqlite(small_folder, MODEL), tmp_path) as server:
         company = server.new_company()
         write(company, "A")
         assert "MiB left" in readiness(server)
