@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from comptoir.app import open_store
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.config import Settings
 from comptoir.edm.model import Model
@@ -29,7 +28,7 @@ from comptoir.sql.prepared import BulkQuery, Prepared, Query, StatementCache
 from comptoir.sql.statements import Statements, statements_of
 from comptoir.sql.tables import COMPANY_ID, control_tables
 from comptoir.store.company_steps import rebuild_json
-from comptoir.store.postgres import store
+from comptoir.store.postgres import store as postgres_store
 from comptoir.store.postgres.writer import ARRAY_ROWS
 from distribution.own_sets import write_own
 from postgres.conftest import locks_held
@@ -47,6 +46,7 @@ from support.replay import ask, load_data
 from support.samples import PATHS, SAMPLES, WRITABLE
 from support.service import Service
 from support.shards import ACROSS_COMPANIES, SHARDS, errors, may_cross
+from support.stores import opened
 
 CONTROL = control_tables().tables.keys()
 """The control tables, which stay on one node."""
@@ -97,7 +97,7 @@ def heard(sharded: str, linked: Model, tmp_path_factory: pytest.TempPathFactory)
     folder = tmp_path_factory.mktemp("heard")
     builders = statements_of(linked, POSTGRESQL)
     with StatementProxy(sharded) as proxy, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "statements_of", lambda *_: builders)
+        patch.setattr(postgres_store, "statements_of", lambda *_: builders)
         with Service(lambda *_: proxy.url, folder, linked) as service:
             replay(service)
             search(service)
@@ -222,12 +222,9 @@ def command(folder: Path, url: str) -> None:
 
 async def rebuilt(database: str, company_id: str) -> None:
     """Rebuild JSON as `migrate --rebuild-json` does, which also looks at the whole schema."""
-    opened = open_store(Settings(database=database))
-    try:
-        assert await rebuild_json(opened, company_id, "itemsExt", lambda *_: None) == MANY
-        await subscribed(Subscriptions(opened), company_id)
-    finally:
-        await opened.close()
+    async with opened(Settings(database=database)) as store:
+        assert await rebuild_json(store, company_id, "itemsExt", lambda *_: None) == MANY
+        await subscribed(Subscriptions(store), company_id)
 
 
 async def subscribed(subscriptions: Subscriptions, company_id: str) -> None:

@@ -13,7 +13,9 @@ from comptoir.edm.model import Model
 from comptoir.store.postgres import replica_reads
 from comptoir.store.postgres import store as postgres_store
 from postgres.replication import Pair, ReplicatedService
-from support.postgres import Postgres
+from support.companies import Company
+from support.databases import migrated
+from support.postgres import Databases, Postgres
 from support.service import Service
 from support.standby import Standby
 from support.waiting import PATIENCE_SECONDS
@@ -76,6 +78,12 @@ def served(tmp_path: Path) -> Iterator[Served]:
             return stack.enter_context(Service(fresh, tmp_path, MODEL, **settings))
 
         yield serve
+
+
+@pytest.fixture
+def company(postgres_server: Databases, served: Served) -> Company:
+    """A company in a database of its own."""
+    return served(migrated(postgres_server)).new_company()
 
 
 @pytest.fixture(scope="session")

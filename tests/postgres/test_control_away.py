@@ -10,7 +10,6 @@ from uuid import uuid4
 
 import pytest
 
-from comptoir.app import open_store
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.keys import load_keys
 from comptoir.auth.records import Client, ClientState
@@ -33,6 +32,7 @@ from support.postgres import Postgres
 from support.roles import TESTS
 from support.server import Server
 from support.sockets import in_full, send
+from support.stores import opened
 from support.tokens import HOUR
 from support.waiting import until
 
@@ -126,13 +126,13 @@ async def watched(url: str, folder: Path) -> AsyncIterator[Watched]:
     verifier = TokenVerifier(
         keys.trusted.get, ISSUER, AUDIENCE, client_issuers=(CLIENTS,), client_keys=keys.own.get
     )
-    store, clock = open_store(Settings(database=url)), SetClock()
-    await store.control.add_client(client, TESTS)
     revoked = issuer.issue("operator", [Scope.ADMIN], None, HOUR)
     jti = str(verifier.verify(PresentedToken(revoked)).jti)
-    await store.control.revoke(jti, 1 << 40, "operator", TESTS)
-    watch = ControlWatch(store.control, clock)
-    try:
+    async with opened(Settings(database=url)) as store:
+        await store.control.add_client(client, TESTS)
+        await store.control.revoke(jti, 1 << 40, "operator", TESTS)
+        clock = SetClock()
+        watch = ControlWatch(store.control, clock)
         async with running([every(PERIOD_SECONDS, watch.poll)]):
             yield Watched(
                 watch,
@@ -141,8 +141,6 @@ async def watched(url: str, folder: Path) -> AsyncIterator[Watched]:
                 revoked,
                 clock,
             )
-    finally:
-        await store.close()
 
 
 def test_a_database_that_hangs_is_not_waited_for_by_each_request(

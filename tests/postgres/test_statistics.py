@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
@@ -13,9 +11,9 @@ from comptoir.features.transfer.files import FileSource
 from comptoir.features.transfer.load import load_source
 from comptoir.store.store import MANY_ROWS
 from comptoir.store.text_index import MANY_UNITS, outdates_statistics
-from postgres.conftest import Served, locks_held
+from postgres.conftest import locks_held
 from support.companies import Company
-from support.databases import FreshDatabase, migrated
+from support.databases import FreshDatabase
 from support.postgres import ADMINISTRATOR, ROLE, Databases, name_of
 from support.stores import opened
 
@@ -24,11 +22,6 @@ DOCUMENTS = "search_documents"
 CHANGES = "changes"
 TABLES = (AGENTS, CHANGES, DOCUMENTS)
 UNKNOWN = -1
-
-
-@pytest.fixture
-def company(postgres_server: Databases, served: Served) -> Company:
-    return served(migrated(postgres_server)).new_company()
 
 
 def known(server: Databases, url: str) -> Mapping[str, int]:
