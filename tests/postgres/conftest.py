@@ -14,7 +14,7 @@ from comptoir.store.postgres import replica_reads
 from comptoir.store.postgres import store as postgres_store
 from postgres.replication import Pair, ReplicatedService
 from support.companies import Company
-from support.databases import migrated
+from support.databases import migrated, run_sql
 from support.postgres import Databases, Postgres
 from support.service import Service
 from support.standby import Standby
@@ -39,6 +39,17 @@ def locks_held(url: str, statement: str) -> Iterator[Callable[[], None]]:
             release()
         finally:
             connection.terminate()
+
+
+@contextmanager
+def on_insert(url: str, table: str, statements: str) -> Iterator[None]:
+    """Let each insert into a table begin with statements of PL/pgSQL, until the block ends."""
+    function = f"$$BEGIN {statements}; RETURN NEW; END$$"
+    run_sql(url, f"CREATE FUNCTION begun() RETURNS trigger LANGUAGE plpgsql AS {function}")
+    event = f'BEFORE INSERT ON "{table}" FOR EACH ROW'
+    run_sql(url, f"CREATE TRIGGER begun {event} EXECUTE FUNCTION begun()")
+    yield
+    run_sql(url, f'DROP TRIGGER begun ON "{table}"')
 
 
 @pytest.fixture(autouse=True)

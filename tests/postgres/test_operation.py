@@ -12,10 +12,10 @@ from comptoir.errors.table import (
     DATABASE_READ_ONLY,
     DATABASE_UNREACHABLE,
 )
-from postgres.conftest import Served
+from postgres.conftest import Served, on_insert
 from support.client import record
 from support.companies import Company
-from support.databases import migrated, run_sql, writes_held
+from support.databases import migrated, writes_held
 from support.postgres import Databases, Postgres, name_of
 from support.service import Service
 from support.waiting import until
@@ -223,19 +223,10 @@ def test_a_write_that_the_server_stops_has_taken_too_long(
     profile: str, status: int, code: str, postgres_server: Databases, served: Served
 ) -> None:
     url = migrated(postgres_server)
-    # it ends as by statement_timeout, without a wait
-    run_sql(
-        url,
-        "CREATE FUNCTION halt() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN "
-        "PERFORM pg_cancel_backend(pg_backend_pid()); PERFORM pg_sleep(600); RETURN NEW; END$$",
-    )
-    run_sql(
-        url,
-        'CREATE TRIGGER halting BEFORE INSERT ON "campaignsExt" '
-        "FOR EACH ROW EXECUTE FUNCTION halt()",
-    )
     company = served(url, profile=profile).new_company()
-    refused = company.post("campaignsExt", CAMPAIGN)
+    # it ends as by statement_timeout, without a wait
+    halt = "PERFORM pg_cancel_backend(pg_backend_pid()); PERFORM pg_sleep(600)"
+    with on_insert(url, "campaignsExt", halt):
+        refused = company.post("campaignsExt", CAMPAIGN)
     assert (refused.status_code, refused.json()["error"]["code"]) == (status, code)
-    run_sql(url, 'DROP TRIGGER halting ON "campaignsExt"')
     record(company.post("campaignsExt", CAMPAIGN), 201)

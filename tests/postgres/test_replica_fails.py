@@ -88,16 +88,11 @@ def test_a_replica_that_hangs_delays_reads_for_a_limited_time(
         assert replicated.outcomes() == {"replica": 1, "failed": 1, "paused": 4}
 
 
-@pytest.fixture
-def always_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look up the company for every request that may read from the primary."""
-    monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 0)
-
-
-@pytest.mark.usefixtures("always_asked")
 def test_the_replica_serves_reads_while_the_primary_hangs(
-    replicated: ReplicatedService, pair: Pair
+    replicated: ReplicatedService, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # every request that may read from the primary looks up the company
+    monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 0)
     assert replicated.name(READ_ONLY) == "old"
 
     with pair.primary.hung():

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from comptoir.catalog import MODEL
+from postgres.conftest import on_insert
 from process.conftest import StartServer
 from process.test_workers import workers_of
 from support.client import record
@@ -173,23 +174,14 @@ def test_a_database_server_without_room_is_shown(
     One of two workers notices it. The requests are on one connection, so all are to this worker.
     """
     with Server.over(fresh_postgres, tmp_path, workers=2) as server:
-        database, company = server.settings.database, server.new_company()
+        company = server.new_company()
         write(company, "A")
-        run_sql(
-            database,
-            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$"
-            " BEGIN RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$",
-        )
-        run_sql(
-            database,
-            'CREATE TRIGGER full_disk BEFORE INSERT ON "contactsExt" FOR EACH ROW'
-            " EXECUTE FUNCTION full_disk()",
-        )
-        until(lambda: is_refused(company), "a refusal")
-        until(lambda: metric(server, FULL) == 1 or None, "a metric that shows it")
-        assert "the disk of the database is full" in readiness(server)
+        full = "RAISE 'could not extend file' USING ERRCODE = 'disk_full'"
+        with on_insert(server.settings.database, "contactsExt", full):
+            until(lambda: is_refused(company), "a refusal")
+            until(lambda: metric(server, FULL) == 1 or None, "a metric that shows it")
+            assert "the disk of the database is full" in readiness(server)
 
-        run_sql(database, 'DROP TRIGGER full_disk ON "contactsExt"')
         write(company, "B")
         until(lambda: metric(server, FULL) == 0 or None, "a metric that shows it")
         assert readiness(server) == "ready\n"
