@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import stat
 import zipfile
+from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from hashlib import sha256
@@ -35,6 +36,7 @@ from support.waiting import until
 
 AGENTS = "shippingAgentsExt"
 PASSPHRASE = "correct horse battery staple"
+NO_PASSPHRASE = "has no passphrase in its first line. Write one of 1 to 1,023 bytes there."
 
 
 @pytest.fixture
@@ -101,6 +103,11 @@ def rewritten(path: Path, entry: str, content: bytes) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name, former in (entries | {entry: content}).items():
             archive.writestr(name, content if name == entry else former)
+
+
+def redescribed(path: Path, **changed: object) -> None:
+    """Replace members of the manifest of a backup."""
+    rewritten(path, "manifest.json", json.dumps(manifest(path) | changed).encode())
 
 
 def test_a_backup_of_a_database_in_use_is_restored_elsewhere(
@@ -259,9 +266,8 @@ def test_a_private_key_of_another_form_is_refused(used: Command, new_place: NewP
     plain = (used.folder / "keys" / "signing-key.pem").read_bytes()
     digests = manifest(file(used))["digests"]
     assert isinstance(digests, dict)
-    changed = manifest(file(used)) | {"digests": digests | {entry: sha256(plain).hexdigest()}}
     rewritten(file(used), entry, plain)
-    rewritten(file(used), "manifest.json", json.dumps(changed).encode())
+    redescribed(file(used), digests=digests | {entry: sha256(plain).hexdigest()})
     place = new_place(used)
 
     error = place.error("restore", file(used), "--passphrase-file", passphrase(used))
@@ -333,12 +339,8 @@ def test_public_keys_are_restored_and_private_ones_on_request(
 @pytest.mark.parametrize(
     ("content", "mode", "error"),
     [
-        (
-            "p" * 1024,
-            0o600,
-            "has no passphrase in its first line. Write one of 1 to 1,023 bytes there.",
-        ),
-        ("\n", 0o600, "has no passphrase in its first line. Write one of 1 to 1,023 bytes there."),
+        ("p" * 1024, 0o600, NO_PASSPHRASE),
+        ("\n", 0o600, NO_PASSPHRASE),
         (PASSPHRASE, 0o644, "`chmod go-rwx "),
         (None, 0o600, "cannot be read: No such file or directory. Name a file with a passphrase"),
     ],
@@ -390,14 +392,15 @@ def test_what_is_no_whole_backup_is_refused(saved: Command, new_place: NewPlace)
     shutil.copy(file(saved), bad)
     rewritten(bad, "database", b"another")
     assert "is not a whole backup: database does not have its digest" in refused()
-    for changed, error in (
+    changes: Sequence[tuple[dict[str, object], str]] = (
         ({"format": 2}, f"was written by comptoir {__version__}, and this is comptoir"),
         ({"revision": "9999"}, "Restore it with that release or a later one."),
         ({"digests": {}}, "database does not have its digest"),
         ({"companies": 1}, "is not a whole backup: Expected `array`"),
-    ):
+    )
+    for changed, error in changes:
         shutil.copy(file(saved), bad)
-        rewritten(bad, "manifest.json", json.dumps(manifest(bad) | changed).encode())
+        redescribed(bad, **changed)
         assert error in refused()
     with zipfile.ZipFile(bad, "w") as archive:
         archive.writestr("readme", b"")
@@ -406,11 +409,7 @@ def test_what_is_no_whole_backup_is_refused(saved: Command, new_place: NewPlace)
 
 @ON_SQLITE
 def test_a_database_of_the_other_kind_is_refused(saved: Command, new_place: NewPlace) -> None:
-    rewritten(
-        file(saved),
-        "manifest.json",
-        json.dumps(manifest(file(saved)) | {"engine": "PostgreSQL"}).encode(),
-    )
+    redescribed(file(saved), engine="PostgreSQL")
 
     error = new_place(saved).error("restore", file(saved))
 

@@ -2,7 +2,6 @@
 
 import base64
 import time
-from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -19,9 +18,8 @@ from support.databases import run_sql
 from support.roles import apply_roles
 from support.server import Server
 from support.service import Service, StartService
+from support.tokens import HOUR
 from support.waiting import until
-
-HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
