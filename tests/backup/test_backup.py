@@ -1,23 +1,22 @@
 """`comptoir backup` and `comptoir restore`: what a backup has, and what each refuses."""
 
-import asyncio
 import json
 import os
 import shutil
 import sqlite3
 import stat
 import zipfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-import asyncpg
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from cli.test_renew import company_of
 from comptoir import __version__
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
@@ -25,6 +24,7 @@ from comptoir.store.migration import migrate
 from comptoir.store.schema import SERVES
 from comptoir.store.urls import is_postgres
 from conftest import two_companies
+from postgres.conftest import locks_held
 from support.client import Client, record, tag_of
 from support.command import COMPANY, OTHER_COMPANY, Command, NewPlace
 from support.databases import ON_SQLITE, FreshDatabase, in_database, run_sql
@@ -36,6 +36,7 @@ from support.waiting import until
 
 AGENTS = "shippingAgentsExt"
 PASSPHRASE = "correct horse battery staple"
+NO_PASSPHRASE = "has no passphrase in its first line. Write one of 1 to 1,023 bytes there."
 
 
 @pytest.fixture
@@ -73,11 +74,6 @@ def file(command: Command) -> Path:
     return folder(command) / "one.zip"
 
 
-def client_of(service: Service) -> Client:
-    client = service.client
-    return Client(client.carrier, f"{client.root}/companies({COMPANY})", client.token)
-
-
 def passphrase(command: Command, text: str = PASSPHRASE) -> Path:
     path = command.folder / "passphrase"
     path.write_text(f"{text}\n")
@@ -109,11 +105,16 @@ def rewritten(path: Path, entry: str, content: bytes) -> None:
             archive.writestr(name, content if name == entry else former)
 
 
+def redescribed(path: Path, **changed: object) -> None:
+    """Replace members of the manifest of a backup."""
+    rewritten(path, "manifest.json", json.dumps(manifest(path) | changed).encode())
+
+
 def test_a_backup_of_a_database_in_use_is_restored_elsewhere(
     used: Command, new_place: NewPlace
 ) -> None:
     with Service(lambda *_: used.url, used.folder) as service:
-        client = client_of(service)
+        client = company_of(service)
         made = client.post(AGENTS, {"code": "A", "name": "kept"})
         path, old = f"{AGENTS}({record(made, 201)['id']})", tag_of(made)
         printed = used.done("backup", file(used)).out
@@ -137,7 +138,7 @@ def test_a_backup_of_a_database_in_use_is_restored_elsewhere(
     assert f"Test {COMPANY}: as after change 1, renewed\n" in restored
     assert names(place) == names(used)
     with Service(lambda *_: place.url, place.folder) as service:
-        client = client_of(service)
+        client = company_of(service)
         assert record(client.get(path))["name"] == "kept"
         assert client.get(f"{AGENTS}/$count").text == "1"
         assert client.patch(path, {"name": "new"}, old).status_code == 412
@@ -147,7 +148,7 @@ def test_a_database_is_replaced_only_on_request_and_kept(saved: Command) -> None
     """It can be replaced again, and a company that the backup lacks is named."""
     new = saved.done("company", "create", "New").last
     with Service(lambda *_: saved.url, saved.folder) as service:
-        record(client_of(service).post(AGENTS, {"code": "B"}), 201)
+        record(company_of(service).post(AGENTS, {"code": "B"}), 201)
 
     refused = saved.error("restore", file(saved))
     unasked = saved.here("restore", file(saved), "--replace")
@@ -163,7 +164,7 @@ def test_a_database_is_replaced_only_on_request_and_kept(saved: Command) -> None
     assert "The former database is kept as replaced-" in done.out
     assert new not in names(saved)
     with Service(lambda *_: saved.url, saved.folder) as service:
-        assert client_of(service).get(f"{AGENTS}/$count").text == "0"
+        assert company_of(service).get(f"{AGENTS}/$count").text == "0"
 
     saved.done("backup", folder(saved) / "two.zip")
     saved.done("company", "delete", OTHER_COMPANY, "--yes")
@@ -193,13 +194,13 @@ def test_a_backup_of_an_earlier_schema_is_brought_to_the_current_one(
 
 def test_a_database_in_use_is_not_replaced(saved: Command) -> None:
     with Service(lambda *_: saved.url, saved.folder) as service:
-        record(client_of(service).post(AGENTS, {"code": "A"}), 201)
+        record(company_of(service).post(AGENTS, {"code": "A"}), 201)
 
         error = saved.error("restore", file(saved), "--replace", "--yes")
 
         assert "is in use" in error
         assert "Stop the services and commands that use it." in error
-        record(client_of(service).post(AGENTS, {"code": "B"}), 201)
+        record(company_of(service).post(AGENTS, {"code": "B"}), 201)
 
 
 @ON_SQLITE
@@ -265,9 +266,8 @@ def test_a_private_key_of_another_form_is_refused(used: Command, new_place: NewP
     plain = (used.folder / "keys" / "signing-key.pem").read_bytes()
     digests = manifest(file(used))["digests"]
     assert isinstance(digests, dict)
-    changed = manifest(file(used)) | {"digests": digests | {entry: sha256(plain).hexdigest()}}
     rewritten(file(used), entry, plain)
-    rewritten(file(used), "manifest.json", json.dumps(changed).encode())
+    redescribed(file(used), digests=digests | {entry: sha256(plain).hexdigest()})
     place = new_place(used)
 
     error = place.error("restore", file(used), "--passphrase-file", passphrase(used))
@@ -287,11 +287,11 @@ def test_a_service_that_starts_during_a_restore_keeps_its_database(saved: Comman
             while b"Type replace: " not in asked:
                 asked += terminal.read(1 << 16)
             with Service(lambda *_: saved.url, saved.folder) as service:
-                record(client_of(service).post(AGENTS, {"code": "A"}), 201)
+                record(company_of(service).post(AGENTS, {"code": "A"}), 201)
                 terminal.write(b"replace\n")
                 process.stdout.read()
                 assert process.wait() == 1
-                assert client_of(service).get(f"{AGENTS}/$count").text == "1"
+                assert company_of(service).get(f"{AGENTS}/$count").text == "1"
 
 
 @ON_SQLITE
@@ -331,7 +331,7 @@ def test_public_keys_are_restored_and_private_ones_on_request(
     assert second.read_bytes() == first.read_bytes()
     assert stat.S_IMODE(second.stat().st_mode) == 0o600
     with Service(lambda *_: place.url, place.folder) as service:
-        client = client_of(service)
+        client = company_of(service)
         assert Client(client.carrier, client.root, token).get(AGENTS).status_code == 200
 
 
@@ -339,12 +339,8 @@ def test_public_keys_are_restored_and_private_ones_on_request(
 @pytest.mark.parametrize(
     ("content", "mode", "error"),
     [
-        (
-            "p" * 1024,
-            0o600,
-            "has no passphrase in its first line. Write one of 1 to 1,023 bytes there.",
-        ),
-        ("\n", 0o600, "has no passphrase in its first line. Write one of 1 to 1,023 bytes there."),
+        ("p" * 1024, 0o600, NO_PASSPHRASE),
+        ("\n", 0o600, NO_PASSPHRASE),
         (PASSPHRASE, 0o644, "`chmod go-rwx "),
         (None, 0o600, "cannot be read: No such file or directory. Name a file with a passphrase"),
     ],
@@ -396,14 +392,15 @@ def test_what_is_no_whole_backup_is_refused(saved: Command, new_place: NewPlace)
     shutil.copy(file(saved), bad)
     rewritten(bad, "database", b"another")
     assert "is not a whole backup: database does not have its digest" in refused()
-    for changed, error in (
+    changes: Sequence[tuple[dict[str, object], str]] = (
         ({"format": 2}, f"was written by comptoir {__version__}, and this is comptoir"),
         ({"revision": "9999"}, "Restore it with that release or a later one."),
         ({"digests": {}}, "database does not have its digest"),
         ({"companies": 1}, "is not a whole backup: Expected `array`"),
-    ):
+    )
+    for changed, error in changes:
         shutil.copy(file(saved), bad)
-        rewritten(bad, "manifest.json", json.dumps(manifest(bad) | changed).encode())
+        redescribed(bad, **changed)
         assert error in refused()
     with zipfile.ZipFile(bad, "w") as archive:
         archive.writestr("readme", b"")
@@ -412,11 +409,7 @@ def test_what_is_no_whole_backup_is_refused(saved: Command, new_place: NewPlace)
 
 @ON_SQLITE
 def test_a_database_of_the_other_kind_is_refused(saved: Command, new_place: NewPlace) -> None:
-    rewritten(
-        file(saved),
-        "manifest.json",
-        json.dumps(manifest(file(saved)) | {"engine": "PostgreSQL"}).encode(),
-    )
+    redescribed(file(saved), engine="PostgreSQL")
 
     error = new_place(saved).error("restore", file(saved))
 
@@ -513,7 +506,10 @@ def test_a_restore_that_is_killed_leaves_all_or_nothing(
     saved: Command, new_place: NewPlace
 ) -> None:
     place = new_place(saved)
-    with _held_up(place), place.started("restore", file(saved)) as process:
+    # a restore into a database of a server waits for the table
+    table = "CREATE TABLE companies ()"
+    waiting = locks_held(place.url, table) if is_postgres(place.url) else nullcontext()
+    with waiting, place.started("restore", file(saved)) as process:
         until(lambda: _has_begun(place) or None, "a restore that has begun")
         process.kill()
         process.wait()
@@ -522,19 +518,6 @@ def test_a_restore_that_is_killed_leaves_all_or_nothing(
         place.done("restore", file(saved))
 
     assert names(place) == names(saved)
-
-
-@contextmanager
-def _held_up(place: Command) -> Iterator[None]:
-    """Let a restore into a database of a server wait for a table of another session."""
-    if not is_postgres(place.url):
-        yield
-        return
-    with asyncio.Runner() as runner:
-        connection = runner.run(asyncpg.connect(place.url))
-        runner.run(connection.execute("BEGIN; CREATE TABLE companies ()"))
-        yield
-        runner.run(connection.close())
 
 
 def _has_begun(place: Command) -> bool:

@@ -1,13 +1,8 @@
 """`comptoir company`: create and list companies."""
 
-import asyncio
 import signal
-from uuid import uuid4
 
-from comptoir.app import open_store
-from comptoir.config import Settings
 from comptoir.edm.types import is_guid
-from comptoir.errors.refusal import OperatorError
 from support.command import COMPANY, Command
 from support.databases import ON_SQLITE, run_sql
 
@@ -29,24 +24,6 @@ def test_a_name_belongs_to_one_company_whatever_its_case(migrated: Command) -> N
             assert f"the company {first} has the name 'Straße Süd' already. Choose" in error
     listed = migrated.done("company", "list")
     assert (listed.out, listed.err) == (f"Straße Süd {first}\n", "")
-
-
-def test_of_companies_created_at_once_one_gets_the_name(migrated: Command) -> None:
-    """Each has connections of its own, as separate processes do."""
-
-    async def create_all() -> list[object]:
-        stores = [open_store(Settings(database=migrated.url)) for _ in range(6)]
-        try:
-            creating = [each.create_company(str(uuid4()), "Acme") for each in stores]
-            return await asyncio.gather(*creating, return_exceptions=True)
-        finally:
-            for each in stores:
-                await each.close()
-
-    outcomes = asyncio.run(create_all())
-
-    assert sum(isinstance(each, OperatorError) for each in outcomes) == 5
-    assert len(migrated.done("company", "list").out.splitlines()) == 1
 
 
 def test_names_that_companies_share_are_listed(migrated: Command) -> None:

@@ -4,8 +4,7 @@ import json
 import os
 import socket
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -55,18 +54,11 @@ def diagnosed(command: Command, *options: str | Path) -> Findings:
     return findings(command.here("doctor", "--json", *PATIENT, *options))
 
 
-def only(found: Findings, level: str) -> tuple[str, str]:
-    """The check and the text of the one finding with a level other than ok."""
-    ((check, its_level, text),) = [each for each in found if each[1] != "ok"]
-    assert its_level == level
-    return check, text
-
-
-@contextmanager
-def silent() -> Iterator[int]:
-    """The port of a program that accepts connections, and never answers."""
-    with socket.create_server((LOOPBACK, 0)) as listener:
-        yield listener.getsockname()[1]
+def only(found: Findings, check: str, level: str) -> str:
+    """The text of the one finding with a level other than ok."""
+    (finding,) = [each for each in found if each[1] != "ok"]
+    assert finding[:2] == (check, level)
+    return finding[2]
 
 
 def port_of(server: Server) -> str:
@@ -129,17 +121,16 @@ def test_each_setting_has_its_source(used: Command) -> None:
     assert "(default)" not in shown
 
 
-def test_passwords_are_not_shown(command: Command) -> None:
-    with silent() as port:
-        url = f"postgresql://me:hush@{LOOPBACK}:{port}/x?sslpassword=hush"
-        config = command.config(f"read_database = '{url}'\n")
-        config.chmod(0o644)
-        for form in ("--json", "--seconds=1"):
-            result = command.run("doctor", "--database", url, "--config", config, form)
-            assert "hush" not in result.out + result.err
-            assert "me:***@" in result.out
-            assert f"other users have access to {config} (mode 0644)" in result.out
-            assert f"chmod o-rwx {config}" in result.out
+def test_passwords_are_not_shown(command: Command, silent: str) -> None:
+    url = f"postgresql://me:hush@{silent}/x?sslpassword=hush"
+    config = command.config(f"read_database = '{url}'\n")
+    config.chmod(0o644)
+    for form in ("--json", "--seconds=1"):
+        result = command.run("doctor", "--database", url, "--config", config, form)
+        assert "hush" not in result.out + result.err
+        assert "me:***@" in result.out
+        assert f"other users have access to {config} (mode 0644)" in result.out
+        assert f"chmod o-rwx {config}" in result.out
 
 
 @ON_SQLITE
@@ -152,14 +143,13 @@ def test_a_malformed_url_is_shown_without_its_password(used: Command) -> None:
         assert "hu" not in text.partition(" Use text in UTF-8")[0].rpartition("postgresql")[2]
 
 
-def test_a_database_that_never_answers(command: Command) -> None:
+def test_a_database_that_never_answers(command: Command, silent: str) -> None:
     """The time is that of the command, not of the settings."""
-    with silent() as port:
-        config = command.config("connect_seconds = 1000\n")
-        url = f"postgresql://me:hush@{LOOPBACK}:{port}/x"
-        result = command.run("doctor", "--json", "--config", config, "--database", url)
+    config = command.config("connect_seconds = 1000\n")
+    url = f"postgresql://me:hush@{silent}/x"
+    result = command.run("doctor", "--json", "--config", config, "--database", url)
     (text,) = [text for check, _, text in findings(result) if check == "database"]
-    assert f"cannot use the database postgresql://me:***@{LOOPBACK}:{port}/x: " in text
+    assert f"cannot use the database postgresql://me:***@{silent}/x: " in text
     assert "it does not respond in time. Check host and port" in text
 
 
@@ -174,10 +164,9 @@ def test_a_check_that_does_not_end(used: Command) -> None:
 
 
 @ON_SQLITE
-def test_the_port_of_another_program(used: Command) -> None:
-    with silent() as port:
-        check, text = only(diagnosed(used, "--port", str(port)), "wrong")
-    assert check == "port"
+def test_the_port_of_another_program(used: Command, silent: str) -> None:
+    port = silent.partition(":")[2]
+    text = only(diagnosed(used, "--port", port), "port", "wrong")
     assert f"port {port} of 127.0.0.1 is in use. Stop the program that listens there" in text
 
 
@@ -230,8 +219,7 @@ def test_a_service_with_tls(fresh_database: FreshDatabase, tmp_path: Path) -> No
 @ON_SQLITE
 def test_a_public_url_that_leads_nowhere(used: Command) -> None:
     for url in ("http://a..b/api", "http://127.0.0.1:99999/api", "http://127.0.0.1:1/api"):
-        check, text = only(diagnosed(used, "--public-url", url), "warning")
-        assert check == "address"
+        text = only(diagnosed(used, "--public-url", url), "address", "warning")
         assert f"the service does not answer at {url}: " in text
 
 
@@ -252,8 +240,7 @@ def test_a_proxy(fresh_database: FreshDatabase, tmp_path: Path) -> None:
         settings = Settings(database=database, keys=keys, public_url=url)
         command = Command(tmp_path, database)
         with Server(settings, tmp_path, port=port):
-            check, text = only(diagnosed(command, "--public-url", url), "wrong")
-            assert check == "address"
+            text = only(diagnosed(command, "--public-url", url), "address", "wrong")
             assert f"the service does not see that requests to {url} come by HTTPS" in text
             assert "add its address to trusted_proxies" in text
         given = ("--public-url", url, "--trusted-proxies", LOOPBACK)
@@ -262,8 +249,7 @@ def test_a_proxy(fresh_database: FreshDatabase, tmp_path: Path) -> None:
             assert {level for _, level, _ in found} == {"ok"}
             said = f"{url} leads to the service; trusted_proxies: {LOOPBACK}. "
             assert said in [text for _, _, text in found]
-    check, text = only(diagnosed(command, *given), "warning")
-    assert check == "address"
+    text = only(diagnosed(command, *given), "address", "warning")
     assert f"the service does not answer at {url}: " in text
 
 
@@ -272,9 +258,8 @@ def test_places_that_others_can_read(used: Command) -> None:
     key = used.folder / "keys" / "signing-key.pem"
     for path, check, change in ((key, "keys", "go-rwx"), (used.database, "files", "o-rwx")):
         path.chmod(0o644)
-        assert only(diagnosed(used), "wrong") == (
-            check,
-            f"other users have access to {path} (mode 0644). Run `chmod {change} {path}`.",
+        assert only(diagnosed(used), check, "wrong") == (
+            f"other users have access to {path} (mode 0644). Run `chmod {change} {path}`."
         )
         path.chmod(0o600)
 
@@ -292,14 +277,12 @@ def test_certificates(used: Command) -> None:
         (-1, "wrong", "certificate.pem expired at "),
     ):
         write_pair(pair, begins_in_days=-9, ends_in_days=days)
-        check, text = only(diagnosed(used, "--config", config), level)
-        assert check == "certificate"
+        text = only(diagnosed(used, "--config", config), "certificate", level)
         assert said in text
         assert "Renew it" in text
     write_pair(pair)
     write_pair(other)
-    check, text = only(diagnosed(used, "--config", config), "wrong")
-    assert check == "certificate"
+    text = only(diagnosed(used, "--config", config), "certificate", "wrong")
     assert "key values mismatch. Use PEM files" in text
 
 
@@ -308,8 +291,7 @@ def test_a_disk_without_room(used: Command, tmp_path: Path) -> None:
     with mounted(tmp_path / "small", "size=16M") as folder:
         used = Command(used.folder, f"sqlite:///{folder / 'test.db'}")
         used.done("migrate")
-        check, text = only(diagnosed(used), "warning")
-        assert check == "disk"
+        text = only(diagnosed(used), "disk", "warning")
         assert f"the file system of {folder} has " in text
         left = os.statvfs(folder)
         (folder / "ballast").write_bytes(bytes(left.f_bavail * left.f_frsize))
@@ -327,8 +309,7 @@ def test_a_config_file_with_faults(used: Command) -> None:
     ):
         config = used.config(text)
         found = findings(used.here("doctor", "--json", "--config", config))
-        assert only(found, "wrong")[0] == "settings"
-        assert said in found[0][2]
+        assert said in only(found, "settings", "wrong")
         assert said in used.here("doctor", "--config", config).out
 
 
@@ -338,9 +319,7 @@ def test_another_schema(used: Command) -> None:
         ("0001", "has schema 0001, and this program needs "),
     ):
         run_sql(used.url, f"UPDATE alembic_version SET version_num = '{revision}'")
-        check, text = only(diagnosed(used), "wrong")
-        assert check == "database"
-        assert said in text
+        assert said in only(diagnosed(used), "database", "wrong")
     assert run_sql(used.url, "SELECT version_num FROM alembic_version") == [("0001",)]
 
 
@@ -348,16 +327,14 @@ def test_another_catalog(used: Command) -> None:
     earlier, later = used.folder / "earlier.toml", used.folder / "later.toml"
     earlier.write_text('comptoir = 1\nbase = "built-in"\n')
     later.write_text(COURIERS)
-    check, text = only(diagnosed(used, "--catalog", later), "wrong")
-    assert check == "database"
+    text = only(diagnosed(used, "--catalog", later), "database", "wrong")
     assert "has another catalog than that of the settings, in which " in text
     assert "Run `comptoir catalog apply`" in text
     used.done("catalog", "apply", later)
-    check, text = only(diagnosed(used, "--catalog", earlier), "warning")
-    assert check == "database"
-    assert f"has a later catalog than {earlier}, which is used" in text
+    said = f"has a later catalog than {earlier}, which is used"
+    assert said in only(diagnosed(used, "--catalog", earlier), "database", "warning")
     later.write_text(COURIERS.replace("String(20)", "Strng(20)"))
-    check, text = only(diagnosed(used, "--catalog", later), "wrong")
+    text = only(diagnosed(used, "--catalog", later), "database", "wrong")
     assert "has faults" in text
     assert "Strng" in text
 
@@ -368,8 +345,7 @@ def test_lost_changes(used: Command) -> None:
     )
     marks = {COMPANY: {str(incarnation): [5, "2020-01-01T00:00:00.000Z"]}}
     (used.folder / "keys" / "watermarks.json").write_text(json.dumps(marks))
-    check, text = only(diagnosed(used), "wrong")
-    assert check == "database"
+    text = only(diagnosed(used), "database", "wrong")
     assert "the database lacks changes that this service has acknowledged" in text
 
 
@@ -386,14 +362,11 @@ def test_a_damaged_file(used: Command) -> None:
         (content[:place] + b"x" * size + content[place + size :], "malformed"),
     ):
         used.database.write_bytes(damaged)
-        check, text = only(diagnosed(used), "wrong")
-        assert check == "database"
-        assert said in text
+        assert said in only(diagnosed(used), "database", "wrong")
 
 
 def test_a_database_that_is_not_a_replica(used: Command) -> None:
-    check, text = only(diagnosed(used, "--read-database", used.url), "wrong")
-    assert check == "replica"
+    text = only(diagnosed(used, "--read-database", used.url), "replica", "wrong")
     assert "has no replicas. Remove read_database" in text or "is not a standby" in text
 
 

@@ -1,13 +1,14 @@
 """`comptoir company rename`: what clients and services see of it, and what is refused."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from urllib.parse import quote
 from uuid import uuid4
 
 import msgspec
 import pytest
 
-from comptoir.app import open_store
+from cli.test_renew import company_of
 from comptoir.config import Settings
 from comptoir.errors.refusal import OperatorError
 from comptoir.store.company_steps import rename_company
@@ -16,6 +17,7 @@ from support.command import COMPANY, OTHER_COMPANY, Command
 from support.history import changes
 from support.server import Server
 from support.service import Service
+from support.stores import opened
 
 AGENTS = "shippingAgentsExt"
 UNKNOWN = "c0ffee00-0000-4000-8000-000000000009"
@@ -25,8 +27,7 @@ UNKNOWN = "c0ffee00-0000-4000-8000-000000000009"
 def test_a_renamed_company_has_its_new_name_another_tag_and_the_same_records(
     ready: Command, service_over: Service
 ) -> None:
-    root = service_over.client
-    here = Client(root.carrier, f"{root.root}/companies({COMPANY})", root.token)
+    root, here = service_over.client, company_of(service_over)
     agent = record(here.post(AGENTS, {"code": "A"}), 201)
     before = root.record(f"companies({COMPANY})")
     tag = str(before["@odata.etag"])
@@ -57,8 +58,7 @@ def test_a_rename_is_a_change_of_the_company(ready: Command, service_over: Servi
         ready.done("company", "rename", COMPANY, name)
 
     printed = ready.done("changes", "--company", COMPANY).out.splitlines()
-    root = service_over.client
-    found = changes(Client(root.carrier, f"{root.root}/companies({COMPANY})", root.token))
+    found = changes(company_of(service_over))
 
     entries = [msgspec.json.decode(each, type=dict[str, str | int]) for each in printed]
     assert [each["number"] for each in entries] == [1, 2]
@@ -101,19 +101,17 @@ def test_of_companies_named_alike_at_once_one_gets_the_name(ready: Command) -> N
     """Each has connections of its own, as separate processes do."""
 
     async def name_all() -> list[object]:
-        stores = [open_store(Settings(database=ready.url)) for _ in range(6)]
-        try:
+        async with AsyncExitStack() as stack:
+            one, two, *others = [
+                await stack.enter_async_context(opened(Settings(database=ready.url)))
+                for _ in range(6)
+            ]
             naming = [
-                *(
-                    rename_company(each, company_id, "Acme", "tests")
-                    for each, company_id in zip(stores, (COMPANY, OTHER_COMPANY), strict=False)
-                ),
-                *(each.create_company(str(uuid4()), "ACME") for each in stores[2:]),
+                rename_company(one, COMPANY, "Acme", "tests"),
+                rename_company(two, OTHER_COMPANY, "Acme", "tests"),
+                *(each.create_company(str(uuid4()), "ACME") for each in others),
             ]
             return await asyncio.gather(*naming, return_exceptions=True)
-        finally:
-            for each in stores:
-                await each.close()
 
     outcomes = asyncio.run(name_all())
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 
-from comptoir.config import Settings
 from comptoir.store import store
 from comptoir.store.urls import is_postgres
 from comptoir.store.watermarks import LOCK_NAME, NAME
@@ -44,8 +43,7 @@ def back_up(request: pytest.FixtureRequest) -> BackUp:
 @contextmanager
 def serving(command: Command) -> Iterator[Client]:
     """A service over a command's database, with its keys; it is stopped at the end."""
-    settings = Settings(database=command.url, keys=str(command.folder / "keys"))
-    with Server(settings, command.folder) as server:
+    with Server.over(lambda *_: command.url, command.folder) as server:
         yield company_of(server)
         server.ask_to_stop()
         server.wait()
@@ -257,8 +255,7 @@ def test_a_kill_loses_at_most_the_last_seconds_of_the_watermarks(
     ready: Command, back_up: BackUp
 ) -> None:
     """The saved watermarks are the same on every database."""
-    settings = Settings(database=ready.url, keys=str(ready.folder / "keys"))
-    with Server(settings, ready.folder) as server:
+    with Server.over(lambda *_: ready.url, ready.folder) as server:
         backup = back_up(ready.url)
         record(company_of(server).post(AGENTS, {"code": "A"}), 201)
         until(lambda: (ready.folder / "keys" / NAME).exists() or None, "watermarks that are kept")

@@ -50,11 +50,6 @@ def test_settings_are_checked_before_the_port_opens(
         assert problem in command.refused(config)
 
 
-def test_an_unknown_profile_is_an_error(command: Command) -> None:
-    error = command.error("serve", "--profile", "busines")
-    assert "invalid --profile 'busines'. Did you mean business-central?" in error
-
-
 def test_serve_creates_its_database_and_stops_after_an_interrupt(command: Command) -> None:
     with command.started("serve", "--port", "0") as process:
         assert next(lines_of(process)).startswith("Serving http://127.0.0.1:")

@@ -1,26 +1,20 @@
 """PostgreSQL databases that cannot be used: an error in one line, without the password."""
 
-import asyncio
 import re
 import signal
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 from uuid import uuid4
 
 import pytest
 
-from comptoir.config import Settings
-from comptoir.errors.refusal import OperatorError
 from comptoir.store.postgres import connection as postgres_connection
-from comptoir.store.postgres.connection import check_server, connect
 from support.command import Command
 from support.ports import LOOPBACK
 from support.postgres import Databases, name_of
 from support.sockets import http_client
 from support.together import together
-from support.waiting import PATIENCE_SECONDS
 
 COMMANDS = (("migrate",), ("company", "list"))
 
@@ -124,26 +118,8 @@ def test_variables_complete_a_url(
     assert command.done("migrate", "--database", url).out.startswith(url)
 
 
-def test_a_unix_socket_is_supported(command: Command, postgres_server: Databases) -> None:
-    name = name_of(postgres_server.new_database())
-    url = postgres_server.url(name, over_socket=True)
-    assert "has schema" in command.done("migrate", "--database", url).out
-
-
-@pytest.fixture
-def silent() -> Iterator[str]:
-    """An address that accepts connections and never responds."""
-    with socket.socket() as listener:
-        listener.bind((LOOPBACK, 0))
-        listener.listen()
-        host, port = listener.getsockname()
-        yield f"{host}:{port}"
-
-
-def hasty(command: Command, seconds: float) -> tuple[str, str]:
-    path = command.folder / "hasty.toml"
-    path.write_text(f"connect_seconds = {seconds}\nlock_seconds = {seconds}\n")
-    return ("--config", str(path))
+def hasty(command: Command, seconds: float) -> tuple[str, Path]:
+    return "--config", command.config(f"connect_seconds = {seconds}\nlock_seconds = {seconds}\n")
 
 
 def test_a_host_that_does_not_respond_is_reported(command: Command, silent: str) -> None:
@@ -160,18 +136,11 @@ def test_a_silent_host_leaves_time_for_the_next(
     assert command.done("migrate", "--database", url, *hasty(command, 6)).out
 
 
-def test_an_old_server_is_reported(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_server_is_reported(
+    command: Command, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(postgres_connection, "MINIMUM_VERSION", 99)
-
-    async def checked() -> None:
-        connection = await connect(Settings(), postgres_url, seconds=PATIENCE_SECONDS)
-        try:
-            await check_server(connection, postgres_url)
-        finally:
-            await connection.close()
-
-    with pytest.raises(OperatorError, match="99 or later is needed"):
-        asyncio.run(checked())
+    assert "99 or later is needed" in error(command, postgres_url)
 
 
 def test_another_encoding_is_reported(command: Command, postgres_server: Databases) -> None:

@@ -1,7 +1,6 @@
 """`comptoir token`: the service accepts the token with the requested claims."""
 
 from datetime import timedelta
-from pathlib import Path
 
 from comptoir.auth.keys import load_keys
 from comptoir.auth.roles import Principal
@@ -78,14 +77,6 @@ def test_an_invalid_option_is_an_error_in_one_line(
     command: Command, arguments: list[str], reason: str
 ) -> None:
     assert reason in command.error("token", *arguments)
-
-
-def test_keys_that_cannot_be_created_are_an_error_in_one_line(
-    command: Command, tmp_path: Path
-) -> None:
-    (tmp_path / "file").touch()
-    error = command.error("token", "--keys", tmp_path / "file" / "keys")
-    assert "key directory" in error
 
 
 def test_an_unknown_company_causes_a_warning(ready: Command) -> None:

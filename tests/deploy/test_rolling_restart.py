@@ -15,7 +15,6 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from conftest import stock
 from deploy.compose import FOLDER, of_page
-from support.client import Client
 from support.databases import ON_SQLITE, FreshDatabase
 from support.nginx import proxied
 from support.ports import free_port
@@ -53,31 +52,6 @@ def hosts(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[list[Server
         yield made
 
 
-class Reader:
-    """Reads a record repeatedly over persistent connections, until it is stopped."""
-
-    def __init__(self, url: str, company: Client) -> None:
-        request = company.build("GET", ASKED)
-        self._url = f"{url}{request.url.path}"
-        self._headers = {"Authorization": request.headers["authorization"]}
-        self._stop = Event()
-        self.statuses: list[int] = []
-
-    def read(self) -> None:
-        with http_client() as client:
-            while not self._stop.is_set():
-                answer = client.get(self._url, headers=self._headers)
-                self.statuses.append(answer.status_code)
-
-    def go_on(self) -> None:
-        """Return when it has received some more responses."""
-        wanted = len(self.statuses) + ANSWERS
-        until(lambda: len(self.statuses) >= wanted or None, "answers to a reader")
-
-    def stop(self) -> None:
-        self._stop.set()
-
-
 @ON_SQLITE
 @pytest.mark.parametrize(
     ("http", "names"),
@@ -91,32 +65,46 @@ def test_hosts_that_are_restarted_one_by_one_lose_no_request(
     http: str, names: tuple[str, str], hosts: list[Server], tmp_path: Path
 ) -> None:
     """The proxy behaves the same with any database."""
-    company = stock(hosts[0].new_company())
+    request = stock(hosts[0].new_company()).build("GET", ASKED)
     ports = [host.address[1] for host in hosts]
+    over, statuses = Event(), [list[int]() for _ in range(CLIENTS)]
+
+    def read(url: str, received: list[int]) -> None:
+        """Read a record repeatedly over a persistent connection."""
+        headers = {"Authorization": request.headers["authorization"]}
+        with http_client() as client:
+            while not over.is_set():
+                received.append(client.get(f"{url}{request.url.path}", headers=headers).status_code)
+
+    def go_on() -> None:
+        """Return when each client has received some more responses."""
+        before = [len(each) for each in statuses]
+
+        def have() -> bool | None:
+            pairs = zip(statuses, before, strict=True)
+            return all(len(now) >= then + ANSWERS for now, then in pairs) or None
+
+        until(have, "answers to all readers")
+
     with (
         proxied(http, dict(zip(names, ports, strict=True)), tmp_path) as url,
         ThreadPoolExecutor(CLIENTS) as threads,
     ):
-        readers = [Reader(url, company) for _ in range(CLIENTS)]
-        reading = [threads.submit(each.read) for each in readers]
+        reading = [threads.submit(read, url, each) for each in statuses]
         try:
-            for each in readers:
-                each.go_on()
+            go_on()
             for host in hosts:
                 host.ask_to_stop()
                 host.wait()
                 host.start()
                 until(partial(ready, host), "a host that is ready")
-            for each in readers:
-                each.go_on()
+            go_on()
         finally:
-            for each in readers:
-                each.stop()
+            over.set()
         for ended in reading:
             ended.result()
 
-    statuses = [status for each in readers for status in each.statuses]
-    assert [status for status in statuses if status != 200] == []
+    assert {status for each in statuses for status in each} == {200}
 
 
 def ready(host: Server) -> Literal[True] | None:

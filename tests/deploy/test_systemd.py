@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from deploy.compose import ROOT
 from support.client import record
@@ -115,8 +114,7 @@ def test_the_service_does_nothing_that_the_unit_forbids(
     traced = f"trace=!{','.join(sorted(UNTRACED))}"
     options = ("-D", "-f", "--seccomp-bpf", "-e", traced, "-s", "1", "-o", str(trace))
     strace = (needed("strace", "strace"), *options)
-    given = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
-    with Server(given, tmp_path, workers, strace) as server:
+    with Server.over(fresh_database, tmp_path, workers, strace) as server:
         company = server.new_company()
         created = record(company.post("shippingAgentsExt", {"code": "A"}), 201)
         assert company.get("shippingAgentsExt", "$search=A").status_code == 200

@@ -12,14 +12,9 @@ import pytest
 
 from comptoir.catalog import MODEL, read_catalog
 from comptoir.errors.refusal import OperatorError
-from comptoir.store.postgres.migration import (
-    SEQUENTIAL,
-    Placements,
-    check_citus,
-    check_placements,
-    distribution,
-)
+from comptoir.store.postgres.migration import SEQUENTIAL, Placements, check_citus, check_placements
 from distribution.own_sets import write_own
+from postgres.conftest import on_insert
 from support.catalogs import COURIERS
 from support.command import Command
 from support.databases import FreshDatabase
@@ -161,16 +156,6 @@ def test_a_unique_index_without_the_company_is_refused(
     assert calls(postgres_server, stand_in) == []
 
 
-def test_the_statements_distribute_what_is_missing() -> None:
-    one = (
-        "SELECT create_distributed_table('\"repeats\"', 'company_id', colocate_with => 'companies')"
-    )
-    assert one in distribution(TABLES)
-    assert next(distribution(TABLES)).startswith("CREATE OR REPLACE FUNCTION")
-    assert list(distribution(())) == []
-    assert list(distribution(["repeats"])) == [one]
-
-
 @pytest.mark.parametrize(
     "placements",
     [{**DONE, "repeats": (False, 7)}, {**DONE, "repeats": (True, 8)}, {"repeats": (True, 7)}],
@@ -188,18 +173,13 @@ def test_an_old_version_of_citus_is_refused(version: str) -> None:
 
 
 def test_a_duplicate_on_a_shard_has_the_constraint_of_its_table(
-    postgres_server: Databases, fresh_postgres: FreshDatabase, tmp_path: Path
+    fresh_postgres: FreshDatabase, tmp_path: Path
 ) -> None:
     """Citus has the name of the shard's constraint in the message only."""
     url = fresh_postgres(tmp_path, MODEL)
     error = 'duplicate key value violates unique constraint "ux_itemsExt_0_102042"'
-    postgres_server.administer(
-        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$"
-        f" BEGIN RAISE '{error}' USING ERRCODE = 'unique_violation'; END $$",
-        'CREATE TRIGGER refuse BEFORE INSERT ON "itemsExt" FOR EACH ROW EXECUTE FUNCTION refuse()',
-        database=name_of(url),
-    )
-    with Service(lambda *_: url, tmp_path) as service:
+    refuse = f"RAISE '{error}' USING ERRCODE = 'unique_violation'"
+    with on_insert(url, "itemsExt", refuse), Service(lambda *_: url, tmp_path) as service:
         answer = service.new_company().post("itemsExt", SAMPLES["itemsExt"])
     assert answer.status_code == 409
     assert answer.json()["error"]["target"] == "number"

@@ -7,12 +7,9 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 
-import asyncpg
-import httpx
 import msgspec
 import pytest
 
-from comptoir.app import open_store
 from comptoir.auth.audit import Act, ActName, Actor
 from comptoir.config import Settings
 from comptoir.edm.model import Model
@@ -31,14 +28,16 @@ from comptoir.sql.prepared import BulkQuery, Prepared, Query, StatementCache
 from comptoir.sql.statements import Statements, statements_of
 from comptoir.sql.tables import COMPANY_ID, control_tables
 from comptoir.store.company_steps import rebuild_json
-from comptoir.store.postgres import store
+from comptoir.store.postgres import store as postgres_store
 from comptoir.store.postgres.writer import ARRAY_ROWS
 from distribution.own_sets import write_own
+from postgres.conftest import locks_held
 from support.batches import send_documents
 from support.client import encoded, record
 from support.command import Command
 from support.companies import Company
 from support.corpus import cases
+from support.databases import run_sql
 from support.history import changes, of_record
 from support.mirror import Mirror
 from support.postgres_proxy import StatementProxy, Values, looks_a_type_up
@@ -47,6 +46,7 @@ from support.replay import ask, load_data
 from support.samples import PATHS, SAMPLES, WRITABLE
 from support.service import Service
 from support.shards import ACROSS_COMPANIES, SHARDS, errors, may_cross
+from support.stores import opened
 
 CONTROL = control_tables().tables.keys()
 """The control tables, which stay on one node."""
@@ -97,7 +97,7 @@ def heard(sharded: str, linked: Model, tmp_path_factory: pytest.TempPathFactory)
     folder = tmp_path_factory.mktemp("heard")
     builders = statements_of(linked, POSTGRESQL)
     with StatementProxy(sharded) as proxy, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "statements_of", lambda *_: builders)
+        patch.setattr(postgres_store, "statements_of", lambda *_: builders)
         with Service(lambda *_: proxy.url, folder, linked) as service:
             replay(service)
             search(service)
@@ -222,12 +222,9 @@ def command(folder: Path, url: str) -> None:
 
 async def rebuilt(database: str, company_id: str) -> None:
     """Rebuild JSON as `migrate --rebuild-json` does, which also looks at the whole schema."""
-    opened = open_store(Settings(database=database))
-    try:
-        assert await rebuild_json(opened, company_id, "itemsExt", lambda *_: None) == MANY
-        await subscribed(Subscriptions(opened), company_id)
-    finally:
-        await opened.close()
+    async with opened(Settings(database=database)) as store:
+        assert await rebuild_json(store, company_id, "itemsExt", lambda *_: None) == MANY
+        await subscribed(Subscriptions(store), company_id)
 
 
 async def subscribed(subscriptions: Subscriptions, company_id: str) -> None:
@@ -329,35 +326,20 @@ def test_no_type_is_looked_up_in_the_catalog(heard: Heard) -> None:
 
 def test_the_distribution_columns_have_one_type(sharded: str) -> None:
     """Citus cannot colocate tables whose columns have different types or collations."""
-
-    async def types() -> list[tuple[str, str]]:
-        connection = await asyncpg.connect(sharded)
-        try:
-            rows = await connection.fetch(
-                "SELECT DISTINCT atttypid::regtype::TEXT, attcollation::regcollation::TEXT"
-                " FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
-                f" WHERE attname = '{COMPANY_ID}' AND relkind IN ('r', 'p')"
-            )
-            return [tuple(row) for row in rows]
-        finally:
-            await connection.close()
-
-    assert asyncio.run(types()) == [("character varying", '"C"')]
+    types = run_sql(
+        sharded,
+        "SELECT DISTINCT atttypid::regtype::TEXT, attcollation::regcollation::TEXT"
+        " FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
+        " WHERE attname = :name AND relkind IN ('r', 'p')",
+        name=COMPANY_ID,
+    )
+    assert types == [("character varying", '"C"')]
 
 
 def test_readiness_reads_no_company(sharded: str, model: Model, tmp_path: Path) -> None:
     """A failed worker of Citus must not make all hosts unready; a lock simulates the failure."""
     locks = [f'LOCK TABLE "companies__{number}"' for number in range(SHARDS)]
-
-    async def while_locked(service: Service) -> httpx.Response:
-        holder = await asyncpg.connect(sharded)
-        try:
-            async with holder.transaction():
-                await holder.execute(";".join(locks))
-                return await asyncio.to_thread(service.origin.get, "readyz")
-        finally:
-            await holder.close()
-
     with Service(lambda *_: sharded, tmp_path, model) as service:
         assert service.origin.get("readyz").status_code == 200
-        assert asyncio.run(while_locked(service)).text == "ready\n"
+        with locks_held(sharded, ";".join(locks)):
+            assert service.origin.get("readyz").text == "ready\n"

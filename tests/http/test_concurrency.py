@@ -8,6 +8,7 @@ from starlette.types import Message, Receive
 
 from comptoir.errors.refusal import Refusal
 from comptoir.http.exchange import ClientDisconnectedError, RequestQueue
+from support.event_loop import in_event_loop
 from support.together import together
 from support.waiting import PATIENCE_SECONDS
 
@@ -30,79 +31,70 @@ def receiving(messages: Sequence[Message]) -> Receive:
     return receive
 
 
-def test_a_turn_that_does_not_come_is_503() -> None:
+async def taken(seconds: float = 600) -> RequestQueue:
+    """A queue of which a request has the only turn."""
+    queue = RequestQueue(1, seconds=seconds)
+    await queue.enter(receiving([]))
+    return queue
+
+
+@in_event_loop
+async def test_a_turn_that_does_not_come_is_503() -> None:
     """Which leaves the turns as they were."""
-
-    async def entered() -> None:
-        queue = RequestQueue(1, seconds=0.01)
-        await queue.enter(receiving([]))
-        with pytest.raises(Refusal, match="did not end within") as refused:
-            await queue.enter(receiving([sent()]))
-        assert refused.value.error.status == 503
-        queue.release("")
-        await queue.enter(receiving([]))
-
-    asyncio.run(entered())
+    queue = await taken(seconds=0.01)
+    with pytest.raises(Refusal, match="did not end within") as refused:
+        await queue.enter(receiving([sent()]))
+    assert refused.value.error.status == 503
+    queue.release("")
+    await queue.enter(receiving([]))
 
 
-def test_a_request_that_is_cancelled_takes_no_turn() -> None:
-    async def entered() -> None:
-        queue = RequestQueue(1, seconds=600)
-        await queue.enter(receiving([]))
-        waiting = asyncio.ensure_future(queue.enter(receiving([])))
-        await asyncio.sleep(0)
-        waiting.cancel()
-        await asyncio.wait((waiting,))
-        queue.release("")
-        await queue.enter(receiving([]))
-
-    asyncio.run(entered())
+@in_event_loop
+async def test_a_request_that_is_cancelled_takes_no_turn() -> None:
+    queue = await taken()
+    waiting = asyncio.ensure_future(queue.enter(receiving([])))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait((waiting,))
+    queue.release("")
+    await queue.enter(receiving([]))
 
 
 @together("first", [[], [sent()], [sent(b"{}")]])
-def test_a_client_that_leaves_takes_no_turn(first: list[Message]) -> None:
-    async def entered() -> None:
-        queue = RequestQueue(1, seconds=600)
-        await queue.enter(receiving([]))
-        with pytest.raises(ClientDisconnectedError):
-            await queue.enter(receiving([*first, LEFT]))
-        queue.release("")
-        await queue.enter(receiving([]))
-
-    asyncio.run(entered())
+@in_event_loop
+async def test_a_client_that_leaves_takes_no_turn(first: list[Message]) -> None:
+    queue = await taken()
+    with pytest.raises(ClientDisconnectedError):
+        await queue.enter(receiving([*first, LEFT]))
+    queue.release("")
+    await queue.enter(receiving([]))
 
 
 @together("body", [[sent(b"{}")], [sent(b"{", more=True), sent(b"}")], [sent(b"{}"), LEFT]])
-def test_what_a_client_sends_while_it_waits_is_received(body: list[Message]) -> None:
-    async def entered() -> None:
-        queue = RequestQueue(1, seconds=600)
-        await queue.enter(receiving([]))
-        # it does not leave before its turn
-        waiting = asyncio.ensure_future(queue.enter(receiving(body[:1])))
-        for _ in range(10):
-            await asyncio.sleep(0)
-        queue.release("")
-        receive = await waiting
-        assert await receive() == body[0]
-
-    asyncio.run(entered())
-
-
-def test_a_turn_that_comes_as_its_request_is_cancelled_is_for_the_next_one() -> None:
-    async def entered() -> None:
-        queue = RequestQueue(1, seconds=600)
-        await queue.enter(receiving([]))
-        waiting = asyncio.ensure_future(queue.enter(receiving([])))
-        for _ in range(10):
-            await asyncio.sleep(0)
-        queue.release("")
-        # the turn has come, but the request does not know that yet
+@in_event_loop
+async def test_what_a_client_sends_while_it_waits_is_received(body: list[Message]) -> None:
+    queue = await taken()
+    # it does not leave before its turn
+    waiting = asyncio.ensure_future(queue.enter(receiving(body[:1])))
+    for _ in range(10):
         await asyncio.sleep(0)
-        waiting.cancel()
-        await asyncio.wait((waiting,))
-        if not waiting.cancelled():
-            queue.release("")
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            await queue.enter(receiving([]))
+    queue.release("")
+    receive = await waiting
+    assert await receive() == body[0]
 
-    asyncio.run(entered())
+
+@in_event_loop
+async def test_a_turn_that_comes_as_its_request_is_cancelled_is_for_the_next_one() -> None:
+    queue = await taken()
+    waiting = asyncio.ensure_future(queue.enter(receiving([])))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    queue.release("")
+    # the turn has come, but the request does not know that yet
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait((waiting,))
+    if not waiting.cancelled():
+        queue.release("")
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await queue.enter(receiving([]))

@@ -211,7 +211,11 @@ def bad_assertions(signer: Signer) -> Iterator[str]:
     yield from TOKENS
     yield from (signer.sign(each) for each in CLAIMS)
     yield from (f"{base64url(each)}.{base64url(signer.claims())}.{'A' * 86}" for each in HEADERS)
-    _, payload, own = signer.sign(header={"kid": signer.kid}).split(".")
+    known, payload, own = signer.sign(header={"kid": signer.kid}).split(".")
+    bits = bytearray(base64.urlsafe_b64decode(f"{own}=="))
+    bits[7] ^= 1
+    yield f"{known}.{base64url(signer.claims(scope='admin'))}.{own}"
+    yield from (f"{known}.{payload}.{base64url(each)}" for each in (bytes(bits), b"", bytes(64)))
     for each in ALGORITHMS:
         header = base64url(msgspec.json.encode({"alg": each, "kid": signer.kid}))
         yield from (f"{header}.{payload}.{signature}" for signature in ("", own))
@@ -249,22 +253,6 @@ def test_the_algorithm_must_suit_the_key(
     _, payload, signature = signer.sign(header={"kid": signer.kid}).split(".")
     changed = base64url(msgspec.json.encode(header))
     assert error_of(signer.ask(f"{changed}.{payload}.{signature}")) == REFUSED
-
-
-@ON_SQLITE
-def test_an_altered_assertion_is_refused(signer: Signer) -> None:
-    header, payload, signature = signer.sign().split(".")
-    other = base64url(signer.claims(scope="admin"))
-    bits = bytearray(base64.urlsafe_b64decode(f"{signature}=="))
-    bits[7] ^= 1
-    for altered in (
-        f"{header}.{other}.{signature}",
-        f"{header}.{payload}.{base64url(bytes(bits))}",
-        f"{header}.{payload}.",
-        f"{header}.{payload}.{base64url(bytes(64))}",
-    ):
-        assert error_of(signer.ask(altered)) == REFUSED
-    assert signer.ask(f"{header}.{payload}.{signature}").status_code == 200
 
 
 @ON_SQLITE

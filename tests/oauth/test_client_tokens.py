@@ -2,7 +2,6 @@
 
 import base64
 import time
-from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -19,9 +18,8 @@ from support.databases import run_sql
 from support.roles import apply_roles
 from support.server import Server
 from support.service import Service, StartService
+from support.tokens import HOUR
 from support.waiting import until
-
-HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
@@ -125,11 +123,15 @@ def test_every_process_learns_of_it(workers: Server, tmp_path: Path) -> None:
     for act, webshop in webshops.items():
         webshop.command.done("client", act, webshop.name)
 
-    def refused() -> bool | None:
+    def have(status: int) -> bool | None:
         statuses = {shop.get("companies").status_code for shop in shops * 10}
-        return True if statuses == {401} else None
+        return True if statuses == {status} else None
 
-    until(refused, "all workers refuse the tokens")
+    until(lambda: have(401), "all workers refuse the tokens")
+    webshop = webshops["disable"]
+    webshop.command.done("client", "enable", webshop.name)
+    shops = [workers.client.using(webshop.token())]
+    until(lambda: have(200), "all workers accept the next token")
 
 
 def test_a_token_never_gives_more_than_the_client_has(webshop: Webshop, company: Company) -> None:

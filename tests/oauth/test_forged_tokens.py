@@ -173,19 +173,7 @@ def test_a_forged_token_is_refused(
     assert not any(part in shown for part in token.split(".") if len(part) > 8)
 
 
-ACCEPTED: Mapping[str, Callable[[Genuine], str]] = {
-    "what the endpoint issued": lambda genuine: genuine.token,
-    "the same, signed again": claiming(),
-    "our audience among others": claiming(aud=["elsewhere", "comptoir"]),
-    "an end with a fraction": at(exp=3_000.5),
-    "a beginning in the past": at(nbf=-1),
-    "times within the difference of clocks": at(nbf=30, iat=30),
-}
-
-
-@together("variant", ACCEPTED)
-def test_a_token_within_the_rules_is_accepted(
-    variant: str, genuine: Genuine, company: Company
-) -> None:
+def test_a_token_within_the_rules_is_accepted(genuine: Genuine, company: Company) -> None:
     """So nothing but the forgery is the reason for a refusal above."""
-    assert company.using(ACCEPTED[variant](genuine)).get("itemsExt").status_code == 200
+    for token in (genuine.token, genuine.signed(), at(nbf=30, iat=30)(genuine)):
+        assert company.using(token).get("itemsExt").status_code == 200

@@ -272,6 +272,10 @@ def test_a_claim_may_name_the_companies(
     ):
         found = status(company.using(issuer.token({"companies": value})))
         assert found == expected, value
+    # values that are not ids of companies list none, and do no harm
+    claims = {"companies": ["\0", "", "%", "*", company.id]}
+    root = Client(company.carrier, company.root.partition("/companies(")[0], issuer.token(claims))
+    assert [each["id"] for each in root.listed("companies")] == [company.id]
 
 
 @ON_SQLITE
@@ -293,16 +297,6 @@ def test_a_party_has_few_requests_at_once(
     ]
     statuses = sorted(each.status_code for each in company.carrier.send_all(requests))
     assert statuses == [201, 201, 201, 201, 429]
-
-
-def test_the_companies_of_a_token_are_listed(
-    command: IssuerCommand, issuer: OtherIssuer, company: Company
-) -> None:
-    """Values that are not ids of companies list none, and do no harm."""
-    command.add(new_name(), issuer.url, "--companies-claim", "companies")
-    claims = {"companies": ["\0", "", "%", "*", company.id]}
-    root = Client(company.carrier, company.root.partition("/companies(")[0], issuer.token(claims))
-    assert [each["id"] for each in root.listed("companies")] == [company.id]
 
 
 @ON_SQLITE

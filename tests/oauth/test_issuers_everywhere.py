@@ -9,7 +9,6 @@ from threading import Event
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from support.certificates import trusted_folder
 from support.command import Command
 from support.databases import ON_SQLITE, FreshDatabase
@@ -26,33 +25,24 @@ def issuer(tmp_path: Path) -> Iterator[OtherIssuer]:
 
 
 @pytest.fixture
-def command(fresh_database: FreshDatabase, tmp_path: Path, issuer: OtherIssuer) -> Command:
-    """The command, with a database in which the issuer is trusted."""
-    command = Command(tmp_path, fresh_database(tmp_path, MODEL))
+def server(fresh_database: FreshDatabase, tmp_path: Path, issuer: OtherIssuer) -> Iterator[Server]:
+    """Two processes over a database in which the issuer is trusted."""
     options = ("--audience", AUDIENCE, "--company", "*", "--unchecked")
+    command = Command(tmp_path, fresh_database(tmp_path, MODEL))
     command.done("issuer", "add", "login", issuer.url, *options)
-    return command
-
-
-@pytest.fixture
-def server(command: Command, tmp_path: Path) -> Iterator[Server]:
-    settings = Settings(database=command.url, keys=str(tmp_path / "keys"), outgoing_allow=LOOPBACK)
-    with Server(settings, tmp_path, workers=2) as server:
+    with Server.over(fresh_database, tmp_path, 2, outgoing_allow=LOOPBACK) as server:
         yield server
 
 
 @ON_SQLITE
 def test_keys_rotate_without_a_refused_request(
-    server: Server, issuer: OtherIssuer, command: Command
+    server: Server, issuer: OtherIssuer, tmp_path: Path
 ) -> None:
     company = server.new_company()
 
     def statuses(token: str) -> set[int]:
-        client = company.using(token)
-        return {
-            each.status_code
-            for each in client.carrier.send_all([client.build("GET", "itemsExt")] * 8)
-        }
+        request = company.using(token).build("GET", "itemsExt")
+        return {each.status_code for each in server.send_all([request] * 8)}
 
     former = issuer.token()
     assert statuses(former) == {200}
@@ -77,5 +67,5 @@ def test_keys_rotate_without_a_refused_request(
         each.result()
     assert seen == {200}
 
-    command.done("issuer", "remove", "login")
+    Command(tmp_path, server.settings.database).done("issuer", "remove", "login")
     until(lambda: statuses(current) == {401} or None, "an issuer that no worker trusts")

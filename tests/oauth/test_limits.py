@@ -105,14 +105,11 @@ def test_each_request_of_a_batch_counts(service: Service, company: Company, tmp_
     assert company.listed("itemAttributesExt") == []
 
 
-@pytest.fixture
-def narrow(start_service: StartService) -> Service:
-    """A service that allows a client two requests at once."""
-    return start_service(client_requests=2)
-
-
-def test_more_requests_at_once_than_the_setting_are_429(narrow: Service, tmp_path: Path) -> None:
+def test_more_requests_at_once_than_the_setting_are_429(
+    start_service: StartService, tmp_path: Path
+) -> None:
     """Also without a rate; requests end with their responses, whatever these are."""
+    narrow = start_service(client_requests=2)
     company = narrow.new_company()
     shop = limited(company, narrow, tmp_path)
     for round_of_three in range(3):

@@ -44,10 +44,7 @@ def error_of(response: httpx.Response, status: int) -> str:
     return str(body["error"])
 
 
-TOKEN_PATHS = [TOKEN_PATH, "oauth2/v2.0/token", "COMPTOIR/oauth2/v2.0/token"]
-
-
-@pytest.mark.parametrize("path", TOKEN_PATHS)
+@pytest.mark.parametrize("path", [TOKEN_PATH, "oauth2/v2.0/token", "COMPTOIR/oauth2/v2.0/token"])
 def test_a_client_gets_a_token(webshop: Webshop, path: str) -> None:
     unknown = {"client_info": "1", "resource": "x"}
     response = ask(webshop.service, {**GRANT, **webshop.in_body, **unknown}, path=path)

@@ -17,8 +17,6 @@ from joserfc.jwk import ECKey
 
 from comptoir.auth.audit import AuditEntry
 from comptoir.auth.keys import load_keys
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
 from support.assertions import PrivateKey, Signer, add_signer, base64url
 from support.clients import GRANT, Webshop, add_client, ask
 from support.databases import FreshDatabase
@@ -60,8 +58,7 @@ class Traces:
 @pytest.fixture(scope="module")
 def traces(fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory) -> Traces:
     folder = tmp_path_factory.mktemp("traces")
-    settings = Settings(database=fresh_database(folder, MODEL), keys=str(folder / "keys"))
-    with Server(settings, folder) as server:
+    with Server.over(fresh_database, folder) as server:
         webshop = add_client(server, folder)
         signer = add_signer(server, folder, ECKey.generate_key("P-256"))
         known, errors = with_credentials(server, webshop, signer)

@@ -129,6 +129,13 @@ def done(command: str, folder: Path) -> str:
     return end.stdout
 
 
+def refused(repository: Path) -> str:
+    """The error of a release that is not made."""
+    end = ended(RELEASE, repository)
+    assert end.returncode != 0
+    return end.stderr
+
+
 def test_a_release_has_the_same_bytes_twice_with_notes_and_checksums(release: Path) -> None:
     needed_module("cyclonedx_py", "cyclonedx-bom")
     assert RELEASE in COMMANDS
@@ -160,10 +167,7 @@ def test_builds_that_differ_are_refused(release: Path) -> None:
     makefile.write_text(text.replace(recipe, "\tmkdir dist; pwd > dist/where; echo > dist/same\n"))
     done(f"{COMMIT} && git tag --force v{__version__}", release)
 
-    end = ended(RELEASE, release)
-
-    assert end.returncode != 0
-    assert "no release: two builds differ in where. Find" in end.stderr
+    assert "no release: two builds differ in where. Find" in refused(release)
 
 
 CHANGES = "the checkout has changes. Commit them"
@@ -188,10 +192,7 @@ def test_what_is_not_the_commit_of_a_tag_is_refused(
     restore(repository)
     done(change, repository)
 
-    end = ended(RELEASE, repository)
-
-    assert end.returncode != 0
-    assert f"no release: {reason}" in end.stderr
+    assert f"no release: {reason}" in refused(repository)
 
 
 @together("titles", [["Unreleased"], ["9.0.0 - 2026-01-31"], ["Unreleased", f"{__version__} - "]])
@@ -203,10 +204,7 @@ def test_changes_that_no_section_of_the_version_has_are_refused(
     (repository / "CHANGELOG.md").write_text(f"# Changelog\n\n{sections}")
     done(f"{COMMIT} && git tag --force v{__version__}", repository)
 
-    end = ended(RELEASE, repository)
-
-    assert end.returncode != 0
-    assert f"no release: {UNCUT}" in end.stderr
+    assert f"no release: {UNCUT}" in refused(repository)
 
 
 def test_the_image_of_a_release_is_tried_as_the_tests_do() -> None:

@@ -1,9 +1,11 @@
 """Servers of PostgreSQL that tests may stop, kill and fill, with services over them."""
 
+import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from comptoir.catalog import MODEL
@@ -11,13 +13,43 @@ from comptoir.edm.model import Model
 from comptoir.store.postgres import replica_reads
 from comptoir.store.postgres import store as postgres_store
 from postgres.replication import Pair, ReplicatedService
-from support.postgres import Postgres
+from support.companies import Company
+from support.databases import migrated, run_sql
+from support.postgres import Databases, Postgres
 from support.service import Service
 from support.standby import Standby
 from support.waiting import PATIENCE_SECONDS
 
 Served = Callable[..., Service]
 """A service over the database at a URL, with settings of its own."""
+
+
+@contextmanager
+def locks_held(url: str, statement: str) -> Iterator[Callable[[], None]]:
+    """Keep what a statement locks until the block ends, or the returned function is called."""
+    with asyncio.Runner() as runner:
+        connection = runner.run(asyncpg.connect(url))
+        runner.run(connection.execute(f"BEGIN; {statement}"))
+
+        def release() -> None:
+            runner.run(connection.close())
+
+        try:
+            yield release
+            release()
+        finally:
+            connection.terminate()
+
+
+@contextmanager
+def on_insert(url: str, table: str, statements: str) -> Iterator[None]:
+    """Let each insert into a table begin with statements of PL/pgSQL, until the block ends."""
+    function = f"$$BEGIN {statements}; RETURN NEW; END$$"
+    run_sql(url, f"CREATE FUNCTION begun() RETURNS trigger LANGUAGE plpgsql AS {function}")
+    event = f'BEFORE INSERT ON "{table}" FOR EACH ROW'
+    run_sql(url, f"CREATE TRIGGER begun {event} EXECUTE FUNCTION begun()")
+    yield
+    run_sql(url, f'DROP TRIGGER begun ON "{table}"')
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +89,12 @@ def served(tmp_path: Path) -> Iterator[Served]:
             return stack.enter_context(Service(fresh, tmp_path, MODEL, **settings))
 
         yield serve
+
+
+@pytest.fixture
+def company(postgres_server: Databases, served: Served) -> Company:
+    """A company in a database of its own."""
+    return served(migrated(postgres_server)).new_company()
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,15 @@
 """A later catalog has indexes over records that exist, and services write while they are built."""
 
-import asyncio
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
-import asyncpg
 import pytest
 
 from comptoir.config import Settings
 from comptoir.errors.refusal import OperatorError
 from comptoir.store.migration import accepted_catalog, migrate
+from postgres.conftest import locks_held
 from support.catalogs import model_of
 from support.client import record
 from support.command import Command
@@ -41,6 +39,9 @@ RATED = FORMER.replace('[["number"]]', '[["number"], ["name", "rating"]]') + 'ra
 INDEX = "ux_vendors_1"
 
 VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)"
+WRITTEN = 'LOCK "vendors" IN ROW EXCLUSIVE MODE'
+"""A build of an index waits for the end of all transactions that may have written to the table."""
+
 BUILDER = (
     "FROM pg_stat_activity WHERE datname = current_database()"
     " AND query LIKE 'CREATE % INDEX CONCURRENTLY %' AND state = 'active'"
@@ -68,19 +69,6 @@ def company(url: str, tmp_path: Path) -> Iterator[Company]:
         yield company
 
 
-@contextmanager
-def build_held(url: str) -> Iterator[Callable[[], None]]:
-    """Let each build of an index of vendors wait until the returned function is called."""
-    with asyncio.Runner() as runner:
-        connection = runner.run(asyncpg.connect(url))
-        # a build waits for the end of all transactions that may have written to the table
-        runner.run(connection.execute('BEGIN; LOCK "vendors" IN ROW EXCLUSIVE MODE'))
-        try:
-            yield lambda: runner.run(connection.close())
-        finally:
-            connection.terminate()
-
-
 def validity(url: str, name: str = INDEX) -> list[tuple[object, ...]]:
     """Whether an index is valid; empty without the index."""
     return run_sql(url, VALID, name=name)
@@ -91,7 +79,7 @@ def test_writers_go_on_while_an_index_is_built(
 ) -> None:
     former, later = accepted_catalog(Settings(database=url)), model_of(tmp_path, LATER)
     applying = ("catalog", "apply", later_file(tmp_path))
-    with build_held(url) as release, command.started(*applying) as first:
+    with locks_held(url, WRITTEN) as release, command.started(*applying) as first:
         until(lambda: validity(url) or None, "an index")
         with command.started(*applying) as second:
             waits = second.stderr.readline().decode()
@@ -116,7 +104,7 @@ def test_what_a_killed_command_has_built_is_of_no_effect(
     then: str, goes_on: bool, url: str, company: Company, command: Command, tmp_path: Path
 ) -> None:
     former, wanted = accepted_catalog(Settings(database=url)), model_of(tmp_path, then)
-    with build_held(url) as release:
+    with locks_held(url, WRITTEN) as release:
         with command.started("catalog", "apply", later_file(tmp_path)) as killed:
             until(lambda: validity(url) or None, "an index")
             killed.kill()

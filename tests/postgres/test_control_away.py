@@ -2,22 +2,19 @@
 
 import asyncio
 import select
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-import asyncpg
 import pytest
 
-from comptoir.app import open_store
 from comptoir.auth.authentication import Authenticator
 from comptoir.auth.keys import load_keys
 from comptoir.auth.records import Client, ClientState
 from comptoir.auth.tokens import Scope, TokenIssuer
 from comptoir.auth.verification import PresentedToken, TokenVerifier
-from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import UNAVAILABLE
@@ -26,15 +23,16 @@ from comptoir.store.control import PERIOD_SECONDS, READ_SECONDS, STALE_SECONDS, 
 from comptoir.store.jobs import every, running
 from comptoir.store.postgres import store as postgres_store
 from comptoir.store.postgres.store import WRITING_SHARE
+from postgres.conftest import locks_held
 from process.test_condition import metric
 from support.clients import NO_LIMITS, Webshop, add_client, no_issuers
 from support.clocks import SetClock
 from support.databases import FreshDatabase, migrated
-from support.ports import free_port
 from support.postgres import Postgres
 from support.roles import TESTS
 from support.server import Server
 from support.sockets import in_full, send
+from support.stores import opened
 from support.tokens import HOUR
 from support.waiting import until
 
@@ -42,6 +40,12 @@ CONNECTIONS = 8
 USED = 'comptoir_database_connections{state="used"}'
 ERRORS = "comptoir_database_errors_total"
 ISSUER, CLIENTS, AUDIENCE = "issuer", "clients", "audience"
+
+
+def database_errors(server: Server) -> float:
+    """The number of errors of the database that the metrics show."""
+    lines = server.origin.get("metrics").text.splitlines()
+    return sum(float(line.split()[-1]) for line in lines if line.startswith(ERRORS))
 
 
 def unavailable(webshop: Webshop) -> bool:
@@ -58,18 +62,12 @@ def test_a_client_gets_no_token_while_the_database_is_stopped(
     own_server: Postgres, tmp_path: Path
 ) -> None:
     """The tokens that it has are accepted; what needs no record works. Polls are logged once."""
-    settings = Settings(database=migrated(own_server), keys=str(tmp_path / "keys"))
-    with Server(settings, tmp_path) as server:
-
-        def errors() -> float:
-            lines = server.origin.get("metrics").text.splitlines()
-            return sum(float(line.split()[-1]) for line in lines if line.startswith(ERRORS))
-
+    with Server.over(lambda *_: migrated(own_server), tmp_path) as server:
         webshop = add_client(server, tmp_path)
         shop = server.client.using(webshop.token())
         assert shop.get("").status_code == 200
         own_server.stop()
-        until(lambda: errors() >= 3 or None, "polls that fail")
+        until(lambda: database_errors(server) >= 3 or None, "polls that fail")
         lines = server.log.read_text().splitlines()
         assert len([each for each in lines if "database error" in each]) == 1
         assert len([each for each in lines if "clients cannot be read" in each]) == 1
@@ -80,40 +78,6 @@ def test_a_client_gets_no_token_while_the_database_is_stopped(
         until(lambda: webshop.ask().status_code == 200 or None, "a token")
         assert shop.get("").status_code == 200
         server.wait_for_log("clients can be read from the database again")
-
-
-def test_a_disabled_client_is_refused_on_every_host(
-    fresh_postgres: FreshDatabase, tmp_path: Path
-) -> None:
-    """No request to a token endpoint helps them; each process looks once a second."""
-    settings = Settings(
-        database=fresh_postgres(tmp_path, MODEL),
-        keys=str(tmp_path / "keys"),
-        # the issuer of their tokens
-        public_url="http://erp.example.com/api",
-    )
-    folders = [tmp_path / "one", tmp_path / "two"]
-    with ExitStack() as stack:
-        hosts = []
-        for each in folders:
-            each.mkdir()
-            port = free_port()
-            host = stack.enter_context(Server(settings, each, port=port))
-            host.base_url = f"http://127.0.0.1:{port}/api"
-            hosts.append(host)
-        one, _ = hosts
-        webshop = add_client(one, tmp_path)
-        token = webshop.token()
-
-        def statuses() -> set[int]:
-            return {host.client.using(token).get("companies").status_code for host in hosts}
-
-        assert statuses() == {200}
-        webshop.command.done("client", "disable", webshop.name)
-        until(lambda: statuses() == {401} or None, "a refusal of each host")
-        webshop.command.done("client", "enable", webshop.name)
-        token = webshop.token()
-        until(lambda: statuses() == {200} or None, "each host to accept the next token")
 
 
 @dataclass
@@ -162,13 +126,13 @@ async def watched(url: str, folder: Path) -> AsyncIterator[Watched]:
     verifier = TokenVerifier(
         keys.trusted.get, ISSUER, AUDIENCE, client_issuers=(CLIENTS,), client_keys=keys.own.get
     )
-    store, clock = open_store(Settings(database=url)), SetClock()
-    await store.control.add_client(client, TESTS)
     revoked = issuer.issue("operator", [Scope.ADMIN], None, HOUR)
     jti = str(verifier.verify(PresentedToken(revoked)).jti)
-    await store.control.revoke(jti, 1 << 40, "operator", TESTS)
-    watch = ControlWatch(store.control, clock)
-    try:
+    async with opened(Settings(database=url)) as store:
+        await store.control.add_client(client, TESTS)
+        await store.control.revoke(jti, 1 << 40, "operator", TESTS)
+        clock = SetClock()
+        watch = ControlWatch(store.control, clock)
         async with running([every(PERIOD_SECONDS, watch.poll)]):
             yield Watched(
                 watch,
@@ -177,8 +141,6 @@ async def watched(url: str, folder: Path) -> AsyncIterator[Watched]:
                 revoked,
                 clock,
             )
-    finally:
-        await store.close()
 
 
 def test_a_database_that_hangs_is_not_waited_for_by_each_request(
@@ -218,7 +180,7 @@ def test_a_disabled_client_is_refused_while_reads_use_all_connections(
     ):
         webshop, kept = add_client(server, tmp_path), add_client(server, tmp_path)
         token, company = webshop.token(), server.new_company()
-        stack.enter_context(locked(server.settings.database, "contactsExt"))
+        stack.enter_context(locks_held(server.settings.database, 'LOCK TABLE "contactsExt"'))
         reads = []
         for number in range(2 * CONNECTIONS):
             reader = company.using(server.tokens.issue(subject=f"reader-{number}"))
@@ -234,13 +196,3 @@ def test_a_disabled_client_is_refused_while_reads_use_all_connections(
         until(is_refused, "a refusal")
         assert server.client.using(kept.token()).get("").status_code == 200
         assert select.select(reads, (), (), 0)[0] == []
-
-
-@contextmanager
-def locked(url: str, table: str) -> Iterator[None]:
-    """Lock a table, so that reads of it wait until the end of the block."""
-    with asyncio.Runner() as runner:
-        connection = runner.run(asyncpg.connect(url))
-        runner.run(connection.execute(f'BEGIN; LOCK TABLE "{table}"'))
-        yield
-        runner.run(connection.close())

@@ -3,8 +3,6 @@
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.features.transfer.files import FileSource
@@ -21,11 +19,6 @@ from support.stores import opened
 
 FIRMS = 10
 AGENTS = "shippingAgentsExt"
-
-
-@pytest.fixture
-def company(postgres_server: Databases, served: Served) -> Company:
-    return served(migrated(postgres_server)).new_company()
 
 
 def agents(count: int, name: str) -> list[Row]:

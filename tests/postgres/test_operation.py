@@ -1,9 +1,7 @@
 """Failures of a server in use: immediate errors, and recovery without a restart."""
 
-import asyncio
 import logging
 
-import asyncpg
 import httpx
 import pytest
 
@@ -14,10 +12,10 @@ from comptoir.errors.table import (
     DATABASE_READ_ONLY,
     DATABASE_UNREACHABLE,
 )
-from postgres.conftest import Served
-from support.client import record, tag_of
+from postgres.conftest import Served, on_insert
+from support.client import record
 from support.companies import Company
-from support.databases import migrated, run_sql
+from support.databases import migrated, writes_held
 from support.postgres import Databases, Postgres, name_of
 from support.service import Service
 from support.waiting import until
@@ -102,40 +100,16 @@ def test_a_server_is_used_again_after_a_crash(
     record(company.post("campaignsExt", {"number": "C-2"}), 201)
 
 
-def test_a_restart_of_the_server_fails_few_requests(own_server: Postgres, served: Served) -> None:
-    """Lost idle connections are detected before they fail requests."""
-    company = served(migrated(own_server)).new_company()
-    created = company.post("campaignsExt", CAMPAIGN)
-
-    own_server.restart()
-
-    recovered(company)
-    path = f"campaignsExt({record(created, 201)['id']})"
-    assert company.patch(path, {"description": "Spring"}, tag_of(created)).status_code in (200, 503)
-    assert company.record(path)["description"] in ("Spring", "Winter")
-
-
 def test_a_write_waits_for_a_lock_for_a_limited_time(
     postgres_server: Databases, served: Served
 ) -> None:
     url = migrated(postgres_server)
     company = served(url, lock_seconds=0.2).new_company()
 
-    async def while_locked() -> None:
-        holder = await asyncpg.connect(url)
-        try:
-            async with holder.transaction():
-                await holder.fetch("SELECT * FROM companies FOR UPDATE")
-                await asyncio.to_thread(write_and_read)
-        finally:
-            await holder.close()
-
-    def write_and_read() -> None:
-        message = unavailable(company.post("campaignsExt", CAMPAIGN), DATABASE_BUSY)
-        assert "lock" in message
+    with writes_held(url):
+        assert "lock" in unavailable(company.post("campaignsExt", CAMPAIGN), DATABASE_BUSY)
         assert company.listed("campaignsExt") == []
 
-    asyncio.run(while_locked())
     record(company.post("campaignsExt", CAMPAIGN), 201)
 
 
@@ -249,19 +223,10 @@ def test_a_write_that_the_server_stops_has_taken_too_long(
     profile: str, status: int, code: str, postgres_server: Databases, served: Served
 ) -> None:
     url = migrated(postgres_server)
-    # it ends as by statement_timeout, without a wait
-    run_sql(
-        url,
-        "CREATE FUNCTION halt() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN "
-        "PERFORM pg_cancel_backend(pg_backend_pid()); PERFORM pg_sleep(600); RETURN NEW; END$$",
-    )
-    run_sql(
-        url,
-        'CREATE TRIGGER halting BEFORE INSERT ON "campaignsExt" '
-        "FOR EACH ROW EXECUTE FUNCTION halt()",
-    )
     company = served(url, profile=profile).new_company()
-    refused = company.post("campaignsExt", CAMPAIGN)
+    # it ends as by statement_timeout, without a wait
+    halt = "PERFORM pg_cancel_backend(pg_backend_pid()); PERFORM pg_sleep(600)"
+    with on_insert(url, "campaignsExt", halt):
+        refused = company.post("campaignsExt", CAMPAIGN)
     assert (refused.status_code, refused.json()["error"]["code"]) == (status, code)
-    run_sql(url, 'DROP TRIGGER halting ON "campaignsExt"')
     record(company.post("campaignsExt", CAMPAIGN), 201)

@@ -15,6 +15,7 @@ from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import DATABASE_BUSY
 from comptoir.store.postgres.connection import Connection, Pool, connect
 from comptoir.store.postgres.errors import DRIVER_ERRORS
+from support.event_loop import in_event_loop
 from support.postgres import Databases, name_of
 from support.together import together
 from support.waiting import PATIENCE_SECONDS
@@ -34,54 +35,45 @@ async def pool_of(url: str, size: int) -> AsyncIterator[Pool]:
         await pool.close()
 
 
-def test_a_connection_released_when_the_wait_times_out_is_acquired(postgres_url: str) -> None:
+@in_event_loop
+async def test_a_connection_released_when_the_wait_times_out_is_acquired(postgres_url: str) -> None:
     """A long iteration of the event loop delivers the release and the timeout together."""
-
-    async def wait_too_long() -> None:
-        async with pool_of(postgres_url, 1) as pool:
-            first = await pool.acquire()
-            waiting = asyncio.ensure_future(pool.acquire())
-            loop = asyncio.get_running_loop()
-            loop.call_later(SECONDS / 2, time.sleep, SECONDS)
-            loop.call_later(SECONDS * 0.9, pool.release, first)
-            assert await waiting is first
-            with pytest.raises(
-                Refusal, match="No connection to the database became free"
-            ) as refused:
-                await pool.acquire()
-            assert refused.value.error is DATABASE_BUSY
-            assert refused.value.headers == {"Retry-After": "1"}
-            pool.release(first)
-
-    asyncio.run(wait_too_long())
+    async with pool_of(postgres_url, 1) as pool:
+        first = await pool.acquire()
+        waiting = asyncio.ensure_future(pool.acquire())
+        loop = asyncio.get_running_loop()
+        loop.call_later(SECONDS / 2, time.sleep, SECONDS)
+        loop.call_later(SECONDS * 0.9, pool.release, first)
+        assert await waiting is first
+        with pytest.raises(Refusal, match="No connection to the database became free") as refused:
+            await pool.acquire()
+        assert refused.value.error is DATABASE_BUSY
+        assert refused.value.headers == {"Retry-After": "1"}
+        pool.release(first)
 
 
-def test_a_cancelled_wait_passes_the_connection_on(postgres_url: str) -> None:
-    async def cancel() -> None:
-        async with pool_of(postgres_url, 1) as pool:
-            first = await pool.acquire()
-            cancelled, waiting = [asyncio.ensure_future(pool.acquire()) for _ in range(2)]
-            await asyncio.sleep(0)
-            pool.release(first)
-            cancelled.cancel()
-            assert await waiting is first
-            assert cancelled.cancelled()
-            pool.release(first)
-
-    asyncio.run(cancel())
+@in_event_loop
+async def test_a_cancelled_wait_passes_the_connection_on(postgres_url: str) -> None:
+    async with pool_of(postgres_url, 1) as pool:
+        first = await pool.acquire()
+        cancelled, waiting = [asyncio.ensure_future(pool.acquire()) for _ in range(2)]
+        await asyncio.sleep(0)
+        pool.release(first)
+        cancelled.cancel()
+        assert await waiting is first
+        assert cancelled.cancelled()
+        pool.release(first)
 
 
-def test_a_failed_connect_leaves_room_for_another() -> None:
+@in_event_loop
+async def test_a_failed_connect_leaves_room_for_another() -> None:
     async def refuse() -> Connection:
         raise ConnectionRefusedError
 
-    async def fail_twice() -> None:
-        pool = Pool(refuse, 1, SECONDS)
-        for _ in range(2):
-            with pytest.raises(Refusal, match="cannot be reached"):
-                await pool.acquire()
-
-    asyncio.run(fail_twice())
+    pool = Pool(refuse, 1, SECONDS)
+    for _ in range(2):
+        with pytest.raises(Refusal, match="cannot be reached"):
+            await pool.acquire()
 
 
 class FakeConnection:
@@ -147,31 +139,28 @@ def test_cancelled_and_failed_callers_return_their_permits(seed: int) -> None:
     assert 0 < most_used <= size
 
 
-def test_one_lost_connection_drops_all_idle_ones(
+@in_event_loop
+async def test_one_lost_connection_drops_all_idle_ones(
     postgres_server: Databases, postgres_url: str
 ) -> None:
     """After a failover, each of them would fail another request."""
+    async with pool_of(postgres_url, 3) as pool:
+        connections = [await pool.acquire() for _ in range(3)]
+        for each in connections:
+            pool.release(each)
+        administrator = await postgres_server.administrator(name_of(postgres_url))
 
-    async def fail_over() -> None:
-        async with pool_of(postgres_url, 3) as pool:
-            connections = [await pool.acquire() for _ in range(3)]
-            for each in connections:
-                pool.release(each)
-            administrator = await postgres_server.administrator(name_of(postgres_url))
-
-            async def lose() -> None:
-                async with pool.acquired() as connection:
-                    pid = connection.get_server_pid()
-                    await administrator.execute(
-                        f"SELECT pg_terminate_backend({pid}, {PATIENCE_SECONDS * 1_000})"
-                    )
-                    await connection.execute("SELECT 1")
-
-            with pytest.raises(DRIVER_ERRORS):
-                await lose()
-            await administrator.close()
-            assert all(each.is_closed() for each in connections)
+        async def lose() -> None:
             async with pool.acquired() as connection:
-                assert connection not in connections
+                pid = connection.get_server_pid()
+                await administrator.execute(
+                    f"SELECT pg_terminate_backend({pid}, {PATIENCE_SECONDS * 1_000})"
+                )
+                await connection.execute("SELECT 1")
 
-    asyncio.run(fail_over())
+        with pytest.raises(DRIVER_ERRORS):
+            await lose()
+        await administrator.close()
+        assert all(each.is_closed() for each in connections)
+        async with pool.acquired() as connection:
+            assert connection not in connections

@@ -62,12 +62,15 @@ def replicated(pair: Pair, service: Service, agents: str) -> ReplicatedService:
     return ReplicatedService.of(service, pair.standby, agents)
 
 
-def test_a_read_with_read_only_intent_may_lag(replicated: ReplicatedService) -> None:
+def test_a_read_with_read_only_intent_may_lag_and_others_do_not(
+    replicated: ReplicatedService,
+) -> None:
     replicated.standby.pause()
     replicated.rename("new")
     intents = ("ReadOnly", "readonly", "READONLY ")
 
     assert {replicated.name({"Data-Access-Intent": each}) for each in intents} == {"old"}
+    assert replicated.name() == replicated.name({"Data-Access-Intent": "ReadWrite"}) == "new"
 
     replicated.standby.resume()
     assert {replicated.name({"Data-Access-Intent": each}) for each in intents} == {"new"}
@@ -85,15 +88,6 @@ def test_the_expanded_records_of_companies_may_lag_with_read_only_intent(
     assert replicated.expanded() == "new"
     assert replicated.expanded({**written, **READ_ONLY}) == "new"
     assert replicated.outcomes() == {"replica": 1}
-
-
-def test_other_reads_never_lag(replicated: ReplicatedService) -> None:
-    replicated.standby.pause()
-    replicated.rename("new")
-
-    assert replicated.name() == "new"
-    assert replicated.name({"Data-Access-Intent": "ReadWrite"}) == "new"
-    assert replicated.outcomes() == {}
 
 
 def test_a_client_with_a_token_reads_its_own_write(replicated: ReplicatedService) -> None:
@@ -265,9 +259,9 @@ def changes(company: Company, link: str, headers: Mapping[str, str]) -> tuple[li
 
 def test_replica_and_primary_report_each_change_once(replicated: ReplicatedService) -> None:
     company, standby = replicated.company, replicated.standby
-    link = tracked(replicated, READ_ONLY)
     standby.pause()
     replicated.rename("second")
+    link = tracked(replicated, READ_ONLY)
 
     found, link = changes(company, link, READ_ONLY)
     assert found == [], "the replica has not replayed it"
@@ -284,15 +278,6 @@ def test_replica_and_primary_report_each_change_once(replicated: ReplicatedServi
     standby.catch_up()
     assert changes(company, link, READ_ONLY)[0] == ["fourth"]
     assert replicated.outcomes() == {"replica": 4, "behind": 1}
-
-
-def test_a_delta_link_continues_from_the_state_that_was_read(replicated: ReplicatedService) -> None:
-    replicated.standby.pause()
-    replicated.rename("new")
-
-    link = tracked(replicated, READ_ONLY)
-
-    assert changes(replicated.company, link, {})[0] == ["new"]
 
 
 def test_reads_inherit_the_intent_and_the_token_of_their_batch(

@@ -1,20 +1,19 @@
 """An unusable replica: the primary serves the reads, and clients do not notice."""
 
-import asyncio
 import logging
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
 from typing import Literal
 
-import asyncpg
 import msgspec
 import pytest
 
 from comptoir.config import Settings
 from comptoir.store import store
 from comptoir.store.postgres import replica_reads
-from postgres.conftest import Served
+from postgres.conftest import Served, locks_held
 from postgres.replication import Pair, ReplicatedService
 from support.client import Page, page, values
 from support.postgres import Postgres, name_of
@@ -89,16 +88,11 @@ def test_a_replica_that_hangs_delays_reads_for_a_limited_time(
         assert replicated.outcomes() == {"replica": 1, "failed": 1, "paused": 4}
 
 
-@pytest.fixture
-def always_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look up the company for every request that may read from the primary."""
-    monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 0)
-
-
-@pytest.mark.usefixtures("always_asked")
 def test_the_replica_serves_reads_while_the_primary_hangs(
-    replicated: ReplicatedService, pair: Pair
+    replicated: ReplicatedService, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # every request that may read from the primary looks up the company
+    monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 0)
     assert replicated.name(READ_ONLY) == "old"
 
     with pair.primary.hung():
@@ -166,25 +160,15 @@ def test_the_primary_serves_a_read_that_blocks_the_replay(hasty: Pair, served: S
     hasty.standby.catch_up()
     database = replicated.service.settings.database
 
-    async def block_the_replay() -> None:
-        first, second = [await asyncpg.connect(database) for _ in range(2)]
-        try:
-            # the replay has a lock that the read waits for, and then waits for a lock of the read
-            await first.execute('BEGIN; LOCK TABLE "salesPricesExt"')
-            await asyncio.to_thread(hasty.standby.catch_up)
-            reading = asyncio.to_thread(
-                replicated.company.get, "customersExt", "$filter=not salesPrices/any()", READ_ONLY
-            )
-            answer = asyncio.ensure_future(reading)
-            await asyncio.to_thread(until, lambda: waiting(hasty), "a read that waits")
-            await second.execute('BEGIN; LOCK TABLE "customersExt"')
-            await asyncio.to_thread(hasty.standby.catch_up)
-        finally:
-            await first.close()
-            await second.close()
-        assert len(page(await answer).value) == 1
-
-    asyncio.run(block_the_replay())
+    # the replay has a lock that the read waits for, and then waits for a lock of the read
+    with ThreadPoolExecutor(1) as thread, locks_held(database, 'LOCK TABLE "salesPricesExt"'):
+        hasty.standby.catch_up()
+        query = "$filter=not salesPrices/any()"
+        answer = thread.submit(replicated.company.get, "customersExt", query, READ_ONLY)
+        until(lambda: waiting(hasty), "a read that waits")
+        with locks_held(database, 'LOCK TABLE "customersExt"'):
+            hasty.standby.catch_up()
+    assert len(page(answer.result()).value) == 1
     assert "canceling statement due to conflict with recovery" in hasty.standby.log.read_text()
     assert replicated.outcomes() == {"failed": 1}
     assert replicated.name(READ_ONLY) == "old"

@@ -52,31 +52,21 @@ def test_a_malformed_url_of_the_database_is_reported_first(command: Command) -> 
     assert "read_database" not in line
 
 
-def test_a_primary_as_replica_is_refused(
+def test_what_is_no_replica_of_the_database_is_refused(
     command: Command, pair: Pair, postgres_server: Databases
 ) -> None:
-    for url in (pair.primary.url("postgres"), postgres_server.url("postgres")):
-        assert "is not a standby" in refused(command, pair.primary.url("postgres"), url)
-
-
-def test_the_standby_of_another_server_is_refused(
-    command: Command, pair: Pair, postgres_server: Databases
-) -> None:
-    line = refused(command, postgres_server.url("postgres"), pair.standby.url("postgres"))
-    assert "is a standby of a different primary" in line
-
-
-def test_another_database_of_the_standby_is_refused(command: Command, pair: Pair) -> None:
-    url = pair.primary.new_database()
-    line = refused(command, url, pair.standby.url("postgres"))
-    assert f"is the database postgres, and the primary's is {name_of(url)}" in line
-
-
-def test_a_wrong_password_of_the_replica_is_reported(command: Command, pair: Pair) -> None:
-    line = refused(
-        command, pair.primary.url("postgres"), pair.standby.url("postgres", password="hush")
-    )
-    assert "password authentication failed" in line
+    """A primary, a standby of another server, another database, and one that denies access."""
+    own, other = (each.url("postgres") for each in (pair.primary, postgres_server))
+    standby, url = pair.standby.url("postgres"), pair.primary.new_database()
+    denied = pair.standby.url("postgres", password="hush")
+    for database, replica, said in (
+        (own, own, "is not a standby"),
+        (own, other, "is not a standby"),
+        (other, standby, "is a standby of a different primary"),
+        (url, standby, f"is the database postgres, and the primary's is {name_of(url)}"),
+        (own, denied, "password authentication failed"),
+    ):
+        assert said in refused(command, database, replica)
 
 
 def test_an_unreachable_replica_is_a_warning(command: Command, pair: Pair) -> None:

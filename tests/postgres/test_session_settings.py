@@ -9,6 +9,7 @@ from comptoir.store.snapshot import open_snapshot
 from postgres.conftest import Served
 from support.client import record
 from support.databases import migrated
+from support.event_loop import in_event_loop
 from support.postgres import Databases, name_of
 from support.stores import opened
 
@@ -53,16 +54,15 @@ def test_settings_of_the_database_do_not_affect_responses(
     ]
 
 
-def test_a_snapshot_outlasts_the_limit_of_idle_transactions(postgres_server: Databases) -> None:
-    url = migrated(postgres_server)
+@in_event_loop
+async def test_a_snapshot_outlasts_the_limit_of_idle_transactions(
+    postgres_server: Databases,
+) -> None:
+    url = await asyncio.to_thread(migrated, postgres_server)
     limit = f'ALTER DATABASE "{name_of(url)}" SET idle_in_transaction_session_timeout = 1'
-
-    async def read_slowly() -> None:
-        async with opened(Settings(database=url)) as store:
-            company = await store.create_company("c1", "Company")
-            await asyncio.to_thread(postgres_server.administer, limit)
-            async with open_snapshot(store) as snapshot:
-                await asyncio.to_thread(postgres_server.asked, "SELECT pg_sleep(0.2)")
-                assert await snapshot.company(company.id) is not None
-
-    asyncio.run(read_slowly())
+    async with opened(Settings(database=url)) as store:
+        company = await store.create_company("c1", "Company")
+        await asyncio.to_thread(postgres_server.administer, limit)
+        async with open_snapshot(store) as snapshot:
+            await asyncio.to_thread(postgres_server.asked, "SELECT pg_sleep(0.2)")
+            assert await snapshot.company(company.id) is not None

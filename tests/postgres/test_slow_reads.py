@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from postgres.test_control_away import locked
+from postgres.conftest import locks_held
 from process.test_condition import metric
 from process.test_fair_reads import RUNNING, WAITING
 from support.client import page
@@ -51,7 +51,7 @@ def begun(stack: ExitStack, server: Server, company: Company, entity_set: str) -
 def made_slow(stack: ExitStack, server: Server, company: Company, entity_set: str) -> None:
     """Let the read of a list take long once."""
     database = server.settings.database
-    with locked(database, entity_set):
+    with locks_held(database, f'LOCK TABLE "{entity_set}"'):
         reading = begun(stack, server, company, entity_set)
         until(lambda: run_sql(database, HAVE_WAITED) or None, "a statement that waits")
     assert page(read_answer(reading)).value == company.listed(entity_set)
@@ -59,7 +59,7 @@ def made_slow(stack: ExitStack, server: Server, company: Company, entity_set: st
 
 def begin_long_reads(stack: ExitStack, server: Server, company: Company) -> None:
     """Let several clients use all permits for slow reads, until the table is unlocked."""
-    stack.enter_context(locked(server.settings.database, LONG))
+    stack.enter_context(locks_held(server.settings.database, f'LOCK TABLE "{LONG}"'))
     for number in range(PARTIES):
         party = company.using(server.tokens.issue(subject=f"party-{number}"))
         for _ in range(READS):

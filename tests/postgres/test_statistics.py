@@ -3,35 +3,25 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import asyncpg
-import pytest
-
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
 from comptoir.features.transfer.copy import Copy
 from comptoir.features.transfer.files import FileSource
 from comptoir.features.transfer.load import load_source
-from comptoir.store.postgres.connection import Connection
 from comptoir.store.store import MANY_ROWS
 from comptoir.store.text_index import MANY_UNITS, outdates_statistics
-from postgres.conftest import Served
+from postgres.conftest import locks_held
 from support.companies import Company
-from support.databases import FreshDatabase, migrated
+from support.databases import FreshDatabase
 from support.postgres import ADMINISTRATOR, ROLE, Databases, name_of
 from support.stores import opened
-from support.waiting import PATIENCE_SECONDS
 
 AGENTS = "shippingAgentsExt"
 DOCUMENTS = "search_documents"
 CHANGES = "changes"
 TABLES = (AGENTS, CHANGES, DOCUMENTS)
 UNKNOWN = -1
-
-
-@pytest.fixture
-def company(postgres_server: Databases, served: Served) -> Company:
-    return served(migrated(postgres_server)).new_company()
 
 
 def known(server: Databases, url: str) -> Mapping[str, int]:
@@ -61,13 +51,17 @@ def load(company: Company, folder: Path, rows: int) -> None:
     company.admin.wait(work(company.admin.settings, company.stored))
 
 
-def test_a_large_load_refreshes_statistics(
+def test_a_large_load_and_its_indexing_refresh_statistics(
     postgres_server: Databases, company: Company, tmp_path: Path
 ) -> None:
+    url = company.admin.settings.database
     load(company, tmp_path, MANY_ROWS)
+    loaded = {AGENTS: MANY_ROWS, CHANGES: MANY_ROWS, DOCUMENTS: UNKNOWN}
+    assert known(postgres_server, url) == loaded
 
-    held = known(postgres_server, company.admin.settings.database)
-    assert held == {AGENTS: MANY_ROWS, CHANGES: MANY_ROWS, DOCUMENTS: UNKNOWN}
+    company.catch_up(AGENTS)
+
+    assert known(postgres_server, url) == {**loaded, DOCUMENTS: MANY_ROWS}
 
 
 def test_a_small_load_refreshes_no_statistics(
@@ -102,29 +96,10 @@ def test_a_load_does_not_wait_for_a_locked_table(
 ) -> None:
     url = company.admin.settings.database
 
-    async def held() -> Connection:
-        connection = await asyncpg.connect(url)
-        await connection.execute(
-            f'BEGIN; LOCK "{AGENTS}" IN SHARE UPDATE EXCLUSIVE MODE', timeout=PATIENCE_SECONDS
-        )
-        return connection
-
-    connection = company.admin.wait(held())
-    load(company, tmp_path, MANY_ROWS)
-    company.admin.wait(connection.close())
+    with locks_held(url, f'LOCK "{AGENTS}" IN SHARE UPDATE EXCLUSIVE MODE'):
+        load(company, tmp_path, MANY_ROWS)
 
     assert known(postgres_server, url)[AGENTS] == UNKNOWN
-
-
-def test_indexing_refreshes_statistics(
-    postgres_server: Databases, company: Company, tmp_path: Path
-) -> None:
-    load(company, tmp_path, MANY_ROWS)
-
-    company.catch_up(AGENTS)
-
-    held = known(postgres_server, company.admin.settings.database)
-    assert held[DOCUMENTS] == MANY_ROWS
 
 
 def test_statistics_of_the_index_are_refreshed_whenever_it_doubles() -> None:

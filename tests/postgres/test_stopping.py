@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from comptoir.config import Settings
 from support.client import record
 from support.databases import migrated
 from support.postgres import Postgres
@@ -13,8 +12,7 @@ from support.sockets import in_full, send
 def test_a_stop_does_not_wait_for_a_database_that_hangs(
     own_server: Postgres, tmp_path: Path
 ) -> None:
-    settings = Settings(database=migrated(own_server), keys=str(tmp_path / "keys"), stop_seconds=1)
-    with Server(settings, tmp_path) as server:
+    with Server.over(lambda *_: migrated(own_server), tmp_path, stop_seconds=1) as server:
         company = server.new_company()
         record(company.post("campaignsExt", {"number": "C-1"}), 201)
         with own_server.hung(), server.connect() as client:

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.config import Settings
+from postgres.conftest import on_insert
 from process.conftest import StartServer
 from process.test_workers import workers_of
 from support.client import record
 from support.clients import add_client
 from support.companies import Company
-from support.databases import FreshDatabase, run_sql
+from support.databases import ON_SQLITE, FreshDatabase, run_sql
 from support.mounts import mounted
 from support.refusals import refusal
 from support.server import Server
@@ -50,6 +50,7 @@ def ends_in_days(server: Server) -> int:
     return round((at - time.time()) / 86_400) if at else 0
 
 
+@ON_SQLITE  # clients are read alike from every database
 def test_the_next_end_of_a_clients_last_secret_is_shown(
     start_server: StartServer, tmp_path: Path
 ) -> None:
@@ -125,9 +126,8 @@ def is_refused(company: Company) -> bool | None:
 def test_a_file_system_without_room_is_shown(
     fresh_sqlite: FreshDatabase, small_folder: Path, tmp_path: Path
 ) -> None:
-    settings = Settings(database=fresh_sqlite(small_folder, MODEL), keys=str(tmp_path / "keys"))
     ballast = small_folder / "ballast"
-    with Server(settings, tmp_path) as server:
+    with Server.over(lambda *_: fresh_sqlite(small_folder, MODEL), tmp_path) as server:
         company = server.new_company()
         write(company, "A")
         assert "MiB left" in readiness(server)
@@ -174,23 +174,14 @@ def test_a_database_server_without_room_is_shown(
     One of two workers notices it. The requests are on one connection, so all are to this worker.
     """
     with Server.over(fresh_postgres, tmp_path, workers=2) as server:
-        database, company = server.settings.database, server.new_company()
+        company = server.new_company()
         write(company, "A")
-        run_sql(
-            database,
-            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$"
-            " BEGIN RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$",
-        )
-        run_sql(
-            database,
-            'CREATE TRIGGER full_disk BEFORE INSERT ON "contactsExt" FOR EACH ROW'
-            " EXECUTE FUNCTION full_disk()",
-        )
-        until(lambda: is_refused(company), "a refusal")
-        until(lambda: metric(server, FULL) == 1 or None, "a metric that shows it")
-        assert "the disk of the database is full" in readiness(server)
+        full = "RAISE 'could not extend file' USING ERRCODE = 'disk_full'"
+        with on_insert(server.settings.database, "contactsExt", full):
+            until(lambda: is_refused(company), "a refusal")
+            until(lambda: metric(server, FULL) == 1 or None, "a metric that shows it")
+            assert "the disk of the database is full" in readiness(server)
 
-        run_sql(database, 'DROP TRIGGER full_disk ON "contactsExt"')
         write(company, "B")
         until(lambda: metric(server, FULL) == 0 or None, "a metric that shows it")
         assert readiness(server) == "ready\n"

@@ -2,15 +2,11 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from comptoir.catalog import MODEL
-from comptoir.store.sqlite.connection import DURABILITY, connect, database_path
 from process.conftest import StartServer
 from support.companies import Company
-from support.databases import FreshDatabase
 from support.worker_connections import WorkerConnections
 from support.writers import DELETED, Work, Writers
 
@@ -76,23 +72,3 @@ def check_log(company: Company) -> None:
         assert each["@odata.etag"] == f'W/"{company.stored.incarnation}.{last[key]}"'
         # a create, and an update for each value from 0 on
         assert verbs[key] == ["create"] + ["update"] * (int(each["description"]) + 1)
-
-
-def test_the_writer_of_sqlite_waits_for_the_disk(
-    fresh_sqlite: FreshDatabase,
-    tmp_path: Path,
-    synchronous: object,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The service's connections report a write-ahead log and FULL."""
-    monkeypatch.setitem(DURABILITY, "synchronous", synchronous)
-    path = database_path(fresh_sqlite(tmp_path, MODEL))
-    connection = connect(path, writes=True, lock_seconds=5)
-    try:
-        reported = {
-            name: connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("journal_mode", "synchronous")
-        }
-        assert reported == {"journal_mode": "wal", "synchronous": 2}
-    finally:
-        connection.close()

@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from comptoir.config import Settings
 from comptoir.features.backup import databases
 from process.conftest import StartServer
 from process.test_durability import check_log, check_work
@@ -48,8 +47,7 @@ def test_a_lost_folder_is_restored_to_the_backup(
     place = new_place(used)
     place.done("restore", backups / "one.zip")
 
-    settings = Settings(database=place.url, keys=str(place.folder / "keys"))
-    with Server(settings, place.folder) as restored:
+    with Server.over(lambda *_: place.url, place.folder) as restored:
         # its token was signed by the lost key
         company = replace(restored.again(company), admin=restored.admin)
         for work, acknowledged in before:

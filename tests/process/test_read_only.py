@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from comptoir.config import Settings
 from support.client import record
 from support.command import Command
 from support.companies import Company
@@ -76,8 +75,7 @@ def test_a_file_on_a_read_only_disk_is_only_read(
         error = on_copy.error("serve", "--port", "0")
         assert f"{copy} or its folder is read-only. " in error
         assert "set read_only to on" in error
-        settings = Settings(database=on_copy.url, keys=str(tmp_path / "keys"), read_only="on")
-        with Server(settings, tmp_path) as server:
+        with Server.over(lambda *_: on_copy.url, tmp_path, read_only="on") as server:
             assert refuses_writes(server, company)
             ready = server.origin.get("readyz")
             assert ready.status_code == 200

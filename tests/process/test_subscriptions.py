@@ -31,17 +31,21 @@ def receiver() -> Iterator[Receiver]:
         yield receiver
 
 
-@pytest.fixture
-def settings(fresh_database: FreshDatabase, tmp_path: Path) -> Settings:
-    """Notifications are due at once, and subscriptions last for minutes."""
+def notifying(database: str, folder: Path) -> Settings:
+    """Settings by which notifications are due at once, and subscriptions last for minutes."""
     return settings_of(
-        database=fresh_database(tmp_path, MODEL),
-        keys=str(tmp_path / "keys"),
+        database=database,
+        keys=str(folder / "keys"),
         profile="business-central",
         outgoing_allow="127.0.0.0/8",
         outgoing_http="on",
         clock_factor=1_000.0,
     )
+
+
+@pytest.fixture
+def settings(fresh_database: FreshDatabase, tmp_path: Path) -> Settings:
+    return notifying(fresh_database(tmp_path, MODEL), tmp_path)
 
 
 def advance(server: Server, duration: str) -> None:

@@ -39,7 +39,7 @@ def mortal() -> Iterator[Postgres]:
 
 
 def load_customers(company: Company, step: int) -> int:
-    """Load as many records as three steps of a copy have; returns their number."""
+    """Load as many records as three steps have; returns their number."""
     many = 2 * step + 1
     company.load("customersExt", *({"number": f"C{at}"} for at in range(many)))
     return many

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.test_renew import company_of
 from comptoir.config import Settings
 from comptoir.errors.refusal import OperatorError, Refusal
 from comptoir.errors.table import COMPANY_NOT_FOUND
@@ -16,7 +17,7 @@ from comptoir.store.company_steps import delete_companies
 from comptoir.store.snapshot import ShowProgress
 from conftest import stock
 from support.backups import FileBackup
-from support.client import Client, page, record
+from support.client import page, record
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.companies import Company
 from support.databases import ON_SQLITE, run_sql
@@ -154,10 +155,8 @@ def test_the_text_index_keeps_no_entries(command: Command, company: Company) -> 
 def test_another_process_serves_404_when_the_command_has_ended(
     command: Command, company: Company
 ) -> None:
-    settings = Settings(database=command.url, keys=str(command.folder / "keys"))
-    with Server(settings, command.folder) as server:
-        root = f"{server.client.root}/companies({company.id})"
-        there = Client(server.client.carrier, root, server.client.token)
+    with Server.over(lambda *_: command.url, command.folder) as server:
+        there = company_of(server, company.id)
         path = f"{AGENTS}({record(there.post(AGENTS, {'code': 'S'}), 201)['id']})"
         # as a process, which waits as long as another one may cache a company
         assert command.run("company", "delete", company.id, "--yes").status == 0
@@ -375,15 +374,11 @@ def test_a_command_for_several_companies_resumes_after_one_of_them_is_done(
 @ON_SQLITE
 def test_a_restored_backup_from_before_the_deletion_is_noticed(ready: Command) -> None:
     """The watermarks are in the same place for every database."""
-    settings = Settings(database=ready.url, keys=str(ready.folder / "keys"))
     with Service(lambda *_: ready.url, ready.folder) as service:
         backup = FileBackup(ready.url)
-        client = Client(
-            service, f"{service.client.root}/companies({COMPANY})", service.client.token
-        )
-        record(client.post(AGENTS, {"code": "A"}), 201)
+        record(company_of(service).post(AGENTS, {"code": "A"}), 201)
     ready.done("company", "delete", COMPANY, "--yes")
-    with Server(settings, ready.folder) as server:
+    with Server.over(lambda *_: ready.url, ready.folder) as server:
         assert COMPANY not in server.client.get("companies").text
 
     backup.restored()

@@ -81,9 +81,10 @@ def test_an_update_derives_what_the_file_leaves_out(load_target: LoadTarget) -> 
 
 
 def test_missing_numbers_are_the_next_free_ones(load_target: LoadTarget) -> None:
+    """In the order of the file, whatever the keys are."""
     load_target.load("itemAttributesExt.csv", f"id,attributeId,name\n{ID.format(1)},7,Color\n")
     load_target.load(
-        "itemAttributesExt.csv", f"id,name\n{ID.format(2)},Size\n{ID.format(3)},Weight\n"
+        "itemAttributesExt.csv", f"id,name\n{ID.format(3)},Size\n{ID.format(2)},Weight\n"
     )
     found = {each["name"]: each["attributeId"] for each in load_target.records("itemAttributesExt")}
     assert found == {"Color": 7, "Size": 8, "Weight": 9}

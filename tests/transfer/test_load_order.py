@@ -87,12 +87,6 @@ def test_rows_without_keys_get_ascending_ones_in_the_order_of_the_file(
     assert [each["number"] for each in load_target.records(CUSTOMERS)] == numbers
 
 
-def test_numbers_are_given_in_the_order_of_the_file(load_target: LoadTarget) -> None:
-    load_target.load("itemAttributesExt.csv", f"id,name\n{key(2)},Size\n{key(1)},Weight\n")
-    found = {each["name"]: each["attributeId"] for each in load_target.records("itemAttributesExt")}
-    assert found == {"Size": 1, "Weight": 2}
-
-
 def test_a_derivation_sees_earlier_rows_with_higher_keys_and_no_later_ones(
     load_target: LoadTarget,
 ) -> None:

@@ -27,7 +27,8 @@ from support.service import Service
 from support.stores import opened
 from support.waiting import until
 from transfer.conftest import STEP_ROWS
-from transfer.two_databases import TwoDatabases, guid, rows_of
+from transfer.test_copy_interrupted import load_customers
+from transfer.two_databases import TwoDatabases, rows_of
 
 AGENTS, AGENT = "shippingAgentsExt", PATHS["shippingAgentsExt"]
 CUSTOMERS = "customersExt"
@@ -107,13 +108,6 @@ def before_writing(work: Callable[[int, int], object]) -> ShowProgress:
         in_thread(work, done, total)
 
     return listen
-
-
-def load_customers(company: Company, step: int) -> int:
-    """Load as many records as three units of work encode; returns their number."""
-    many = 2 * step + 1
-    company.load(CUSTOMERS, *({"id": guid(at), "number": f"C{at}"} for at in range(many)))
-    return many
 
 
 def test_every_write_stores_the_json_of_its_columns(

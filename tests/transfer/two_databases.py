@@ -1,14 +1,11 @@
 """Two databases, each with a service, and copies of companies between them."""
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from typing import Self
 
-import asyncpg
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Connection, select, text
 
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
@@ -16,16 +13,18 @@ from comptoir.config import Settings
 from comptoir.features.transfer.copy import Copy, CopyReport
 from comptoir.sql.tables import build_tables
 from comptoir.store.snapshot import ShowProgress, open_snapshot
-from comptoir.store.sqlite.connection import database_path
 from comptoir.store.store import Store
-from comptoir.store.urls import is_postgres
 from support.command import Command, Result
 from support.companies import Company
+from support.databases import in_database
 from support.event_loop import in_thread
 from support.service import Service
 from support.stores import opened
 
-ROWS = {name: str(select(table)) for name, table in build_tables(MODEL).metadata.tables.items()}
+ROWS = {
+    name: text(f"{select(table)} WHERE company_id = :id")
+    for name, table in build_tables(MODEL).metadata.tables.items()
+}
 """A statement for each table."""
 
 MADE_ANEW = {"copies", "search_marks", "search_documents"}
@@ -161,21 +160,11 @@ async def _open(settings: Settings) -> Store:
 def rows_of(url: str, company: Company) -> Mapping[str, list[tuple[object, ...]]]:
     """All rows of a company by table, read by plain SQL."""
 
-    selected = {name: f"{each} WHERE company_id = '{company.id}'" for name, each in ROWS.items()}
-    if is_postgres(url):
-        return asyncio.run(_rows_in_server(url, selected))
-    with closing(sqlite3.connect(database_path(url))) as connection:
-        return {name: sorted(connection.execute(each)) for name, each in selected.items()}
-
-
-async def _rows_in_server(
-    url: str, selected: Mapping[str, str]
-) -> Mapping[str, list[tuple[object, ...]]]:
-    connection = await asyncpg.connect(url)
-    try:
+    def read(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
+        of_company = {"id": company.id}
         return {
-            name: sorted(map(tuple, await connection.fetch(each)))
-            for name, each in selected.items()
+            name: sorted(map(tuple, connection.execute(each, of_company)))
+            for name, each in ROWS.items()
         }
-    finally:
-        await connection.close()
+
+    return in_database(url, read)
