@@ -100,16 +100,15 @@ def pytest_runtestloop() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def synchronous() -> Iterator[object]:
-    """The service's value of SQLite's setting, which is off within the tests' process.
+def synchronous() -> Iterator[None]:
+    """Let SQLite wait for no disk within the tests' process.
 
-    Most of the time of a write is spent on waiting for the disk. Without that, a database survives
-    kills, but not a power failure.
+    Most of the time of a write is spent on that. Without it, a database survives kills, but not a
+    power failure.
     """
     with pytest.MonkeyPatch.context() as patch:
-        durable = connection.DURABILITY["synchronous"]
         patch.setitem(connection.DURABILITY, "synchronous", 0)
-        yield durable
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
