@@ -35,7 +35,7 @@ def test_each_row_has_a_test_and_each_case_a_row() -> None:
 def test_each_test_elsewhere_exists() -> None:
     for each in elsewhere():
         file, _, name = each.test.partition("::")
-        line = f"\n## {name} | " if file.endswith(".txt") else f"\ndef {name}("
+        line = f"\n## {name} | " if file.endswith(".txt") else f"def {name}("
         assert line in (ROOT / file).read_text(), each.test
 
 

@@ -52,20 +52,41 @@ def hits(chooser: RuleState, requests: int, client: str = "client:a") -> list[in
     return [each for each in range(1, requests + 1) if chooser.choose(asked(client)) is not None]
 
 
-WRITTEN = (
-    *("throttle; retry-after=2", "throttle; retry-after=date", "throttle; retry-after=none"),
-    *("away; kind=json; retry-after=30", "away; kind=html; window=600", "away; kind=502"),
-    *("slow; seconds=0.25; kind=first-byte", "slow; kind=drip"),
-    *("timeout; status=408; phase=before", "timeout; status=504; phase=after; seconds=3"),
-    *("reset; phase=before", "reset; phase=after", "reset; phase=body; bytes=100"),
-    *("stale-read; lag=3; reads=readonly", "stale-read; seconds=5; reads=all"),
-    *("touch; field=displayName", "lock", "rights-lost", "vanish", "batch-rollback; index=2"),
-    *("link-expired; page=2", "page-shift; n=-2"),
-    *("token-expired; by=service", "token-expired; by=gateway"),
-    *("hook; mode=duplicate", "hook; mode=reorder", "hook; mode=delay; seconds=90"),
-    *("hook; mode=drop", "hook; mode=drop-subscription", "hook; mode=collection"),
-    *("body; kind=truncated", "body; kind=xml", "body; kind=empty"),
-)
+WRITTEN = [
+    "throttle; retry-after=2",
+    "throttle; retry-after=date",
+    "throttle; retry-after=none",
+    "away; kind=json; retry-after=30",
+    "away; kind=html; window=600",
+    "away; kind=502",
+    "slow; seconds=0.25; kind=first-byte",
+    "slow; kind=drip",
+    "timeout; status=408; phase=before",
+    "timeout; status=504; phase=after; seconds=3",
+    "reset; phase=before",
+    "reset; phase=after",
+    "reset; phase=body; bytes=100",
+    "stale-read; lag=3; reads=readonly",
+    "stale-read; seconds=5; reads=all",
+    "touch; field=displayName",
+    "lock",
+    "link-expired; page=2",
+    "page-shift; n=-2",
+    "token-expired; by=service",
+    "token-expired; by=gateway",
+    "rights-lost",
+    "hook; mode=duplicate",
+    "hook; mode=reorder",
+    "hook; mode=delay; seconds=90",
+    "hook; mode=drop",
+    "hook; mode=drop-subscription",
+    "hook; mode=collection",
+    "batch-rollback; index=2",
+    "body; kind=truncated",
+    "body; kind=xml",
+    "body; kind=empty",
+    "vanish",
+]
 """The faults of the specification, each with its parameters."""
 
 
