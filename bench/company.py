@@ -132,6 +132,8 @@ async def prepare(folder: Path, files: Mapping[str, Path]) -> Measured:
     try:
         company, growing = await add_company(store), await add_company(store)
         await load_all(store, company, files)
+        # so that no service does it while it is measured
+        await store.index_lagging(0)
     finally:
         await store.close()
     database = database_file(settings)
