@@ -71,7 +71,7 @@ class Rehearsal:
     def _listed(self, path: str, kind: type[T]) -> list[T]:
         response = self.client.get(path)
         assert response.status_code == 200
-        return msgspec.convert(response.json()["value"], list[kind])  # type: ignore[valid-type]
+        return [msgspec.convert(each, kind) for each in response.json()["value"]]
 
 
 def control_of(
