@@ -98,6 +98,8 @@ clean: ## remove installed and generated files, except ./data
 .venv/.test: requirements/test.txt .venv/.run
 	@echo "installing what the tests need"
 	@$(PIP) install --require-hashes -r requirements/test.txt
+	@# otherwise each process of the first run compiles all tests
+	@$(BIN)/python -m pytest --collect-only --quiet >/dev/null
 	@touch $@
 
 .venv/.node: tests/clients/package.json tests/clients/package-lock.json .venv/.test
