@@ -92,7 +92,6 @@ def pytest_collection() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop() -> None:
     """Exclude the tests from garbage collection, since they stay until the end."""
-    gc.collect()
     gc.freeze()
     # by default, a full collection of the services that are open takes a twentieth of the time
     gc.set_threshold(100_000, 20, 50)
