@@ -141,7 +141,8 @@ def test_nobody_is_let_in_while_the_database_does_not_answer(start_service: Star
     service = start_service()
     browser = logged_in(service)
     page = browser.get("/console")
-    run_sql(service.settings.database, "DROP TABLE console_sessions")
+    drop = "DROP TABLE console_sessions"
+    service.beside(lambda: run_sql(service.settings.database, drop))
     for answer in (browser.get("/console"), browser.submit(page, "/console/sessions/log-out")):
         assert answer.status_code == 503
         assert answer.headers["retry-after"] == "5"

@@ -72,7 +72,8 @@ def test_errors_of_the_database_are_counted(start_service: StartService, tmp_pat
     service = start_service()
     webshop = add_client(service, tmp_path)
     before = counted(service, "database_errors")
-    run_sql(service.settings.database, "ALTER TABLE control RENAME TO hidden")
+    hide = "ALTER TABLE control RENAME TO hidden"
+    service.beside(lambda: run_sql(service.settings.database, hide))
     assert webshop.ask().status_code == 503
     after = counted(service, "database_errors")
     assert sum(after.values()) > sum(before.values())

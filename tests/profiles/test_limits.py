@@ -141,7 +141,8 @@ def test_bodies_and_queries_have_the_limits_of_the_profile(
 def test_without_its_database_the_service_is_unavailable(start_service: StartService) -> None:
     service = start_service(profile="business-central")
     company = service.new_company()
-    run_sql(service.settings.database, 'ALTER TABLE "shippingAgentsExt" RENAME TO away')
+    away = 'ALTER TABLE "shippingAgentsExt" RENAME TO away'
+    service.beside(lambda: run_sql(service.settings.database, away))
     refused = company.get("shippingAgentsExt")
     assert refused.status_code == 503
     error = error_in(refused.content)
