@@ -13,7 +13,7 @@ from support.server import Server
 
 NAMES = 500
 LENGTH = 4_000
-FEW, MANY = 2, 12
+FEW, MANY = 2, 22
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells what is held")
