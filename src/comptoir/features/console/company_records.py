@@ -43,9 +43,7 @@ NO_HEADERS: Headers = MappingProxyType({})
 
 _PAGE: Headers = {b"prefer": PREFER.encode()}
 
-_NO_METADATA = b"application/json;odata.metadata=none"
-
-_BARE: Headers = {**_PAGE, b"accept": _NO_METADATA}
+_BARE: Headers = {**_PAGE, b"accept": b"application/json;odata.metadata=none"}
 
 
 class Version(msgspec.Struct, frozen=True):
