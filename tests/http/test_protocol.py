@@ -5,6 +5,7 @@ import gc
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, suppress
+from contextvars import ContextVar
 
 import pytest
 import uvloop
@@ -14,8 +15,10 @@ from typing_extensions import override
 from uvicorn.server import ServerState
 
 from comptoir.config import Settings
-from comptoir.http.cycle import GatheringTransport
+from comptoir.errors.refusal import Refusal
+from comptoir.http.cycle import Cycle, GatheringTransport
 from comptoir.http.protocol import MAX_PIPELINED, Protocol, ServerConfig
+from support.companies import Company
 from support.sockets import head
 from support.waiting import PATIENCE_SECONDS
 
@@ -209,3 +212,43 @@ def test_nothing_is_read_while_a_request_waits(runner: asyncio.Runner) -> None:
     assert sum(pieces) == BODY_BYTES
     # one read before the pause, and one at its end
     assert pieces[0] <= 2 * READ_BYTES
+
+
+def alive(kind: type) -> int:
+    """The objects of a type that exist."""
+    return sum(type(each) is kind for each in gc.get_objects())
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collection")
+def test_an_exchange_is_freed_at_its_end(runner: asyncio.Runner) -> None:
+    receiving: ContextVar[Receive] = ContextVar("receiving")
+
+    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
+        receiving.set(receive)
+        await PlainTextResponse("ok")(scope, receive, send)
+
+    async def run() -> None:
+        before = alive(Cycle)
+        async with serving(respond) as (reader, writer):
+            for _ in range(10):
+                writer.write(head("GET", "/", {}))
+                await reader.readuntil(b"ok")
+            # the last one of the connection, and that of the last step of the loop
+            assert alive(Cycle) <= before + 2
+
+    runner.run(run())
+
+
+@pytest.mark.usefixtures("no_collection")
+def test_a_refusal_is_freed_with_its_response(company: Company) -> None:
+    before = alive(Refusal)
+    for path in ("unknown", "contactsExt?$filter=", "contactsExt?$orderby=unknown"):
+        assert company.get(path).status_code in (400, 404)
+    assert alive(Refusal) == before

@@ -242,6 +242,8 @@ class Api:
                 self._note_failure(scope, exchange, refusal)
             for each in exchange.observers:
                 await each.note_refusal()
+            # the response has the refusal, whose traceback would have the response
+            refusal.__traceback__ = None
             response = self._errors.response(refusal, exchange.id, combined(scope["headers"]))
         except ClientDisconnectedError:
             raise

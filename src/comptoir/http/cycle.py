@@ -228,8 +228,8 @@ class Cycle(RequestResponseCycle):
         self._tasks = tasks
         self._streams = streams
         self._began_alone = len(tasks) == len(streams)
-        # without a name, asyncio would format a number for it
-        self._task = loop.create_task(self.run_asgi(app), name="request")
+        # `create_task` would format a number for its name
+        self._task = asyncio.Task(self.run_asgi(app), loop=loop, name="request")
         tasks.add(self._task)
 
     @override
@@ -240,6 +240,8 @@ class Cycle(RequestResponseCycle):
             # a callback of the task would cost another iteration of the event loop
             self._tasks.discard(self._task)
             self._streams.discard(self._task)
+            # its context refers to this exchange, which would wait for the garbage collector
+            del self._task
 
     def _resetting(self, app: asgi.ASGI3Application) -> asgi.ASGI3Application:
         """Wrap an application: reset the connection if its end would end an incomplete response."""

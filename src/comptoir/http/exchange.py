@@ -5,8 +5,7 @@ import itertools
 import re
 import secrets
 import sys
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
 from time import perf_counter, time
 from typing import NamedTuple, Self
 
@@ -49,19 +48,22 @@ CUT = "comptoir.cut"
 """The type of the message by which the application cuts the connection."""
 
 _FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-proto"})
-_numbers = itertools.count(1)
 _PAGING_TOKEN = re.compile(r"(?:^|&)(?:\$|%24)?(?:skip|delta)token=[^&]*", re.IGNORECASE)
 
 
 def next_id() -> str:
     """An id that no other request of any process has."""
-    return f"{_process()}-{next(_numbers):x}"
+    return next(_ids)
 
 
-@cache
-def _process() -> str:
-    # computed at the first request: a worker is a copy of a process that serves none
-    return secrets.token_hex(6)
+def _all_ids() -> Iterator[str]:
+    # begins with the first request: a worker is a copy of a process that serves none
+    process = secrets.token_hex(6)
+    for number in itertools.count(1):
+        yield f"{process}-{number:x}"
+
+
+_ids = _all_ids()
 
 
 class ProfileHeaders:

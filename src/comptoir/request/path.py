@@ -43,12 +43,12 @@ MOST_PARTS = 20
 """Values of a key; the key of an entity type has fewer."""
 
 
-class KeyPart(msgspec.Struct, frozen=True):
+class KeyPart(msgspec.Struct, frozen=True, gc=False):
     """One value of a key: `code='PCS'` has the name `code`, the text `PCS`, and is quoted."""
 
     name: str | None
     text: str
-    quoted: bool
+    quoted: bool = False
 
     @property
     def alias(self) -> str | None:
@@ -81,12 +81,12 @@ def parse_path(path: str) -> tuple[Segment, ...]:
         return ()
     path = path.removesuffix("/")
     texts = _split(path) if "'" in path or "%27" in path else path.split("/")
+    # the record is another one in most requests, and what precedes it the same
+    plain = _PLAIN_KEY.fullmatch(texts[-1])
     try:
-        if len(path) <= LONGEST_CACHED:
-            return tuple(map(_cached, texts))
-        return tuple(
-            [_cached(text) if len(text) <= LONGEST_CACHED else _segment(text) for text in texts]
-        )
+        if plain is None:
+            return tuple(map(_segment, texts))
+        return (*map(_segment, texts[:-1]), _with_plain_key(plain))
     except Refusal as refusal:
         for before, text in pairwise(texts):
             if _GUID.fullmatch(text) is not None and "(" not in before:
@@ -103,7 +103,7 @@ def first_segment(path: str) -> tuple[Segment | None, str]:
     rest = path.removeprefix("/")[len(text) :]
     if not text:
         return None, rest
-    return (_cached(text) if len(text) <= LONGEST_CACHED else _segment(text)), rest
+    return _segment(text), rest
 
 
 def with_joined_slashes(path: str) -> str:
@@ -125,11 +125,20 @@ def _split(path: str) -> list[str]:
 
 
 def _segment(text: str) -> Segment:
+    return _cached(text) if len(text) <= LONGEST_CACHED else _read(text)
+
+
+def _with_plain_key(match: re.Match[str]) -> Segment:
+    name, guid, other = match.groups()
+    if guid is None:
+        return Segment(name, (KeyPart(None, other),))
+    return Segment(name, (KeyPart(None, guid),), None, guid.lower())
+
+
+def _read(text: str) -> Segment:
     plain = _PLAIN_KEY.fullmatch(text)
     if plain is not None:
-        name, guid, other = plain.groups()
-        part = KeyPart(None, guid or other, quoted=False)
-        return Segment(name, (part,), guid=guid.lower() if guid else None)
+        return _with_plain_key(plain)
     decoded = _decoded(text)
     match = _SEGMENT.fullmatch(decoded)
     if match is None:
@@ -144,7 +153,7 @@ def _segment(text: str) -> Segment:
     return Segment(name, _key(decoded, predicate))
 
 
-_cached = lru_cache(CACHED_SEGMENTS)(_segment)
+_cached = lru_cache(CACHED_SEGMENTS)(_read)
 
 
 def _decoded(text: str) -> str:
@@ -179,7 +188,7 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
             raise row(segment=segment)
         name, quoted, plain, comma = match.groups()
         if quoted is None:
-            parts.append(KeyPart(name, plain, quoted=False))
+            parts.append(KeyPart(name, plain))
         else:
             parts.append(KeyPart(name, quoted.replace("''", "'"), quoted=True))
         position = match.end()

@@ -89,6 +89,7 @@ Convert = Callable[[Value], Value]
 class Prepared(msgspec.Struct, frozen=True, gc=False):
     """A statement's text and, for each bind parameter, the position of its value.
 
+    `in_order`: the values are bound as they are given, if their number is that of the parameters.
     `conversions` apply to some of the parameters. `bulk` is a faster way to run the statement with
     many rows of values.
     """
@@ -98,9 +99,12 @@ class Prepared(msgspec.Struct, frozen=True, gc=False):
     costly: bool = False
     conversions: tuple[tuple[int, Convert], ...] = ()
     bulk: BulkCopy | BulkQuery | None = None
+    in_order: bool = False
 
-    def bind(self, values: Sequence[Value]) -> tuple[Value, ...]:
+    def bind(self, values: Sequence[Value]) -> Sequence[Value]:
         """Put values into the order of the bind parameters."""
+        if self.in_order and len(values) == len(self.order):
+            return values
         if not self.conversions:
             return tuple(map(values.__getitem__, self.order))
         bound = [values[position] for position in self.order]
@@ -114,8 +118,6 @@ class Prepared(msgspec.Struct, frozen=True, gc=False):
 
     def many(self, rows: Iterable[Sequence[Value]]) -> "ManyQueries":
         """Bind many rows of values, all of one company."""
-        if self.order == tuple(range(len(self.order))) and not self.conversions:
-            return ManyQueries(self.text, list(rows), self.bulk)
         return ManyQueries(self.text, [self.bind(row) for row in rows], self.bulk)
 
 
@@ -218,16 +220,18 @@ def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = (
     """
     compiled = statement.compile(dialect=dialect)
     numbers = {name: number for number, name in enumerate(names)}
-    order = _order(compiled)
-    text = str(compiled)
+    bound = _order(compiled)
+    order = tuple(
+        numbers[name] if name in numbers else len(names) + int(name.removeprefix(_SLOT))
+        for name in bound
+    )
+    conversions, text = tuple(_conversions(compiled, bound)), str(compiled)
     return Prepared(
         text,
-        tuple(
-            numbers[name] if name in numbers else len(names) + int(name.removeprefix(_SLOT))
-            for name in order
-        ),
+        order,
         any(each in text for each in COSTLY) or len(_CALL.findall(text)) > MOST_CALLS,
-        tuple(_conversions(compiled, order)),
+        conversions,
+        in_order=order == tuple(range(len(order))) and not conversions,
     )
 
 
