@@ -13,7 +13,6 @@ from comptoir.errors import refusal_rows as rows
 from comptoir.http.batch_run import BatchMode, Run
 from comptoir.http.exchange import Exchange
 from comptoir.http.feature import Answer, Kernel
-from comptoir.plan.target import company_id_of
 from comptoir.request.batch.documents import parse_documents
 from comptoir.request.batch.multipart import MULTIPART, boundary_of, parse_multipart
 from comptoir.request.batch.tree import Batch, BatchLimits, Roots, origin, refuse_part
@@ -26,7 +25,7 @@ from comptoir.request.headers import (
     preferred_media_type,
 )
 from comptoir.request.options import system_name
-from comptoir.request.path import parse_path
+from comptoir.request.path import company_id_of, parse_path
 from comptoir.request.payload import LONGEST_ID, REQUEST_ID, RESULT, repeatability, require_json
 from comptoir.response.batch import MULTIPART as MULTIPART_TYPE
 from comptoir.response.batch import coalesced, json_body, multipart_body, new_boundary

@@ -3,7 +3,7 @@
 A list is a pipeline without `$apply`: it computes, filters and sorts the records of a set.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import cast
 
@@ -21,7 +21,7 @@ CACHED_LISTS = 500
 Row = tuple[Stored, ...]
 """A row as read. A record's row is its version, then its properties in the contract's order.
 
-The value of a row of JSON (see `Pipeline`) is bytes, which `json_of` returns.
+The value of a row of JSON (see `Pipeline`) is bytes, which its type does not say.
 """
 
 Keyset = tuple[Stored | None, ...]
@@ -199,11 +199,6 @@ def read_as(
     return msgspec.structs.replace(pipeline, as_json=json, names=names)
 
 
-def json_of(rows: Sequence[Row]) -> list[bytes]:
-    """The JSON of each row of a pipeline `as_json`."""
-    return cast("list[bytes]", [row[0] for row in rows])
-
-
 class Bounds(msgspec.Struct, frozen=True, gc=False):
     """The records of a company, or those of them with these keys and these values."""
 
@@ -253,7 +248,7 @@ class PagePlan(msgspec.Struct, frozen=True, gc=False):
         pipeline = self.pipeline
         if pipeline.as_json:
             names = [key.name for key in pipeline.order]
-            return record_encoder(pipeline.entity_set.type).values(json_of((row,))[0], names)
+            return record_encoder(pipeline.entity_set.type).values(cast("bytes", row[0]), names)
         own = self.pipeline.property_columns
         appended = iter(row[len(row) - len(self.pipeline.appended) :])
         return tuple(

@@ -24,16 +24,15 @@ from comptoir.edm.model import (
     NavigationProperty,
     Property,
 )
-from comptoir.edm.types import EdmError, Guid, Stored, is_guid
+from comptoir.edm.types import EdmError, Guid, Stored
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.messages import quoted
 from comptoir.errors.refusal import Check, Refusal
 from comptoir.errors.table import INVALID_URL
 from comptoir.plan.read import Bounds, Computed, PagePlan, Row, Within, list_pipeline
 from comptoir.request.headers import Headers, entity_tags
-from comptoir.request.path import KeyPart, Segment
+from comptoir.request.path import COMPANIES, KeyPart, Segment
 
-COMPANIES = "companies"
 _METADATA = Segment("$metadata", None)
 _VALUE = (Segment("$value", None),)
 _UNSUPPORTED = frozenset({"$all", "$crossjoin", "$each", "$entity", "$filter", "$query"})
@@ -89,22 +88,6 @@ class Target(msgspec.Struct, frozen=True):
     property: Property | None = None
     named: bool = False
     action: Action | None = None
-
-
-def company_id_of(segments: Sequence[Segment]) -> str | None:
-    """The id of the company with which a path begins; None if it does not begin with a company.
-
-    Raises `Refusal` (400) for a key that is not a Guid.
-    """
-    if not segments or segments[0].name != COMPANIES or segments[0].key is None:
-        return None
-    if segments[0].guid is not None:
-        return segments[0].guid
-    parts = segments[0].key
-    first = parts[0]
-    if len(parts) > 1 or first.name not in (None, "id") or first.quoted or not is_guid(first.text):
-        raise rows.COMPANY_KEY(COMPANIES)
-    return first.text.lower()
 
 
 def resolve(

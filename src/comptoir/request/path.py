@@ -4,7 +4,7 @@ Paths have the form `companies(<guid>)/contactsExt(<key>)` (OData URL Convention
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from urllib.parse import unquote_to_bytes
@@ -16,7 +16,11 @@ from comptoir.errors.refusal import Refusal, RefusalRow
 from comptoir.request.aliases import Aliases, parse_aliases, resolve, shown_alias
 from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.expression.tree import Literal, Parameter
+from comptoir.request.headers import DEFAULT, Format, Headers, Preferences, preferences
 from comptoir.request.options import NO_OPTIONS, OptionParser, QueryOptions
+
+COMPANIES = "companies"
+"""The name of the set of companies, with one of which most paths begin."""
 
 READ_METHODS = frozenset({"GET", "HEAD"})
 
@@ -104,6 +108,22 @@ def first_segment(path: str) -> tuple[Segment | None, str]:
     if not text:
         return None, rest
     return _segment(text), rest
+
+
+def company_id_of(segments: Sequence[Segment]) -> str | None:
+    """The id of the company with which a path begins; None if it does not begin with a company.
+
+    Raises `Refusal` (400) for a key that is not a Guid.
+    """
+    if not segments or segments[0].name != COMPANIES or segments[0].key is None:
+        return None
+    if segments[0].guid is not None:
+        return segments[0].guid
+    first, *others = segments[0].key
+    is_id = first.name in (None, "id") and not first.quoted and not others
+    if not is_id or _GUID.fullmatch(first.text) is None:
+        raise rows.COMPANY_KEY(COMPANIES)
+    return first.text.lower()
 
 
 def with_joined_slashes(path: str) -> str:
@@ -200,17 +220,28 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
 
 
 class Parsed(msgspec.Struct, frozen=True):
-    """The segments of a path, and the query options or, if they are invalid, their refusal.
+    """The segments of a path, the company with which they begin, the options and what is preferred.
 
-    Errors of the company, the resource and the method take precedence over that refusal.
+    Options or a format that are invalid are their refusal. Errors of the company, the resource and
+    the method take precedence over it, and some resources have no format.
     """
 
     segments: Sequence[Segment]
+    company_id: str | None
     options: QueryOptions | Refusal
+    form: Format | Refusal
+    preferences: Preferences
 
 
-def parse(parser: OptionParser, limits: ExpressionLimits, path: str, query: str) -> Parsed:
-    """Check a path, then a query; parameter aliases in keys are replaced by their values.
+def parse(
+    parser: OptionParser,
+    limits: ExpressionLimits,
+    format_of: Callable[[Headers, str | None], Format],
+    path: str,
+    query: str,
+    headers: Headers,
+) -> Parsed:
+    """Check a path, a query and a format; aliases in keys are replaced by their values.
 
     Raises `Refusal` for an invalid path, and for invalid options that it refers to.
     """
@@ -229,7 +260,13 @@ def parse(parser: OptionParser, limits: ExpressionLimits, path: str, query: str)
             msgspec.structs.replace(each, key=each.key and resolve_key(each.key, aliases))
             for each in segments
         ]
-    return Parsed(segments, options)
+    form: Format | Refusal = DEFAULT
+    if isinstance(options, QueryOptions):
+        try:
+            form = format_of(headers, options.format)
+        except Refusal as refusal:
+            form = refusal
+    return Parsed(segments, company_id_of(segments), options, form, preferences(headers))
 
 
 def resolve_key(parts: Sequence[KeyPart], aliases: Aliases) -> tuple[KeyPart, ...]:

@@ -1,5 +1,6 @@
 """The input of the verbs: the request with the target of its path, and the runtime."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import lru_cache, partial
@@ -18,7 +19,7 @@ from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
 from comptoir.plan.target import Readable, RecordAddress, RecordPath, Target, record_not_found
 from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.fields import ExpandLimits
-from comptoir.request.headers import INTENT, TOKEN, Access, Format, Headers
+from comptoir.request.headers import INTENT, TOKEN, Access, EntityTags, Format, Headers, Preferences
 from comptoir.request.options import QueryOptions
 from comptoir.request.path import READ_METHODS
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
@@ -48,10 +49,9 @@ class Request(msgspec.Struct):
 
 
 class Mounted(Protocol):
-    """A resource at the service root that is not of the model."""
+    """A resource that is not of the model; `paths` matches its paths after the service root."""
 
-    def has(self, path: str) -> bool:
-        """Whether a path is of this resource."""
+    paths: re.Pattern[str]
 
     async def handle(self, request: Request) -> Response:
         """Answer a request; raises `Refusal` unless the request succeeds."""
@@ -141,6 +141,7 @@ class Context(msgspec.Struct):
     entity_set: EntitySet
     company: Company | None
     options: QueryOptions
+    preferences: Preferences
     records: RecordWriter
     reads: Reads
 
@@ -165,6 +166,14 @@ class Context(msgspec.Struct):
         if target.key is not None and not target.steps:
             return target.key
         return RecordPath(target, self.company)
+
+    def tags(self, name: bytes) -> EntityTags | None:
+        """The tags of `If-Match` or `If-None-Match`, by its name in lower case.
+
+        None if it is not sent. Raises `Refusal` (400) for a malformed header.
+        """
+        headers = self.request.headers
+        return self.records.tags(headers, name) if name in headers else None
 
     def required_company(self) -> Company:
         """The company of the path; raises `LookupError` if there is none."""

@@ -10,9 +10,10 @@ from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, metadata_document
 from comptoir.plan.apply import methods_of
 from comptoir.plan.expressions.calls import SUPPORTED
-from comptoir.plan.target import COMPANIES, may_read
+from comptoir.plan.target import may_read
 from comptoir.request.apply import TRANSFORMATIONS
 from comptoir.request.headers import preferred_media_type, speaks_401
+from comptoir.request.path import COMPANIES
 from comptoir.response.records import NONE
 from comptoir.response.response import Response
 from comptoir.service.context import FORMAT_OPTIONS, Context, allow_options

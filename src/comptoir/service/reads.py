@@ -27,13 +27,7 @@ from comptoir.plan.pages import (
 )
 from comptoir.plan.read import Bounds, Computed, CountPlan, PagePlan, RecordPlan, Row, all_records
 from comptoir.plan.target import Resource, record_not_found
-from comptoir.request.headers import (
-    NO_PREFERENCES,
-    EntityTags,
-    Preferences,
-    names_protocol,
-    preferences,
-)
+from comptoir.request.headers import NO_PREFERENCES, EntityTags, Preferences, names_protocol
 from comptoir.request.options import NO_OPTIONS, continued
 from comptoir.response.collections import ChangesWriter, PageWriter, Removed, RowWriter
 from comptoir.response.records import ADDRESS, JsonWriter, RecordWriter
@@ -221,7 +215,7 @@ async def _page(context: Context, bounds: Bounds) -> Run:
     """A page of the set's records within bounds, or of the result of `$apply` on them."""
     options, settings = context.options, context.runtime.settings
     allow_options(options, COLLECTION_OPTIONS, "a collection")
-    preferred = preferences(context.request.headers)
+    preferred = context.preferences
     page_size = min(preferred.max_page_size or settings.page_size, settings.max_page_size)
     if options.apply is not None and options.deltatoken is not None:
         raise refusal_rows.NOT_APPLICABLE(
@@ -323,7 +317,7 @@ async def _read_page(
     if expander is not None:
         blocks = regrouped(blocks, expander.block)
     first: Sequence[Row] = await anext(blocks, [])
-    headers = context.headers()
+    headers, inline = context.headers(), _inline(context, first)
     if preferred is not NO_PREFERENCES:
         applied = preferred.applied(page_size=page_size, track_changes=delta is not None)
         if applied:
@@ -339,7 +333,7 @@ async def _read_page(
         "" if delta is None else _delta_token(context, page, delta),
     )
     count = None if page.count is None else page.found
-    head = writer.head(count, _inline(context, first))
+    head = writer.head(count, inline)
     second = await anext(blocks, None)
     return partial(_PageBody(writer, expander, blocks).respond, headers, head, first, second)
 
@@ -421,8 +415,7 @@ async def _read_record(context: Context) -> Run:
     records, key = context.records, context.target.key
     is_whole = context.options is NO_OPTIONS and records.fits_json
     if is_whole and key is not None and not context.target.steps:
-        known = records.tags(context.request.headers, b"if-none-match")
-        return partial(_read_json, context, key, known)
+        return partial(_read_json, context, key, context.tags(b"if-none-match"))
     allow_options(context.options, RECORD_OPTIONS, context.target.resource)
     computed = computed_now(computed_properties(context))
     records, expander = view_of_records(context, computed)
@@ -463,8 +456,11 @@ async def _read_json(context: Context, key: Stored, known: EntityTags | None) ->
 
 
 async def _spliced(context: Context, json: bytes) -> Response:
+    context.spend(1)
+    headers, is_covered = context.headers(), _is_covered(context)
     tag, body = context.records.spliced(context.company, json)
-    return _tagged(context, tag, body)
+    headers.append((b"etag", tag))
+    return Response(200, headers, body, is_covered)
 
 
 async def _read_row(context: Context, write: _Write, computed: Computed = ()) -> Respond:
@@ -472,7 +468,7 @@ async def _read_row(context: Context, write: _Write, computed: Computed = ()) ->
     known = None
     # a reference has no ETag
     if write is not _reference:
-        known = context.records.tags(context.request.headers, b"if-none-match")
+        known = context.tags(b"if-none-match")
     row = await context.row(computed)
     if row is None:
         return _nothing
@@ -539,18 +535,9 @@ def _response(
     context: Context, version: str | int, body: bytes | Pieces, media_type: bytes = b""
 ) -> Response:
     """The response with a record, or with a part of it of another media type."""
-    tag = context.records.tag(context.company, version).encode()
-    return _tagged(context, tag, body, media_type)
-
-
-def _tagged(
-    context: Context, tag: bytes, body: bytes | Pieces, media_type: bytes = b""
-) -> Response:
-    account = context.request.principal.account
-    if account is not None:
-        account.spend(1)
+    context.spend(1)
     content_type = (b"content-type", media_type or context.records.media_type)
-    headers = [content_type, ODATA_VERSION, (b"etag", tag)]
+    headers = [content_type, ODATA_VERSION, context.etag(context.company, version)]
     return Response(200, headers, body, _is_covered(context))
 
 

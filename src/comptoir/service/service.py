@@ -11,14 +11,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.errors import refusal_rows as rows
 from comptoir.errors.refusal import Refusal
-from comptoir.plan.target import (
-    Resource,
-    Target,
-    authorize_target,
-    company_id_of,
-    resolve,
-    right_for,
-)
+from comptoir.plan.target import Resource, Target, authorize_target, resolve, right_for
 from comptoir.plan.write import WritePlan
 from comptoir.request.headers import DEFAULT, response_format, spaced_format
 from comptoir.request.options import OptionParser
@@ -74,9 +67,9 @@ class Service:
         self._runtime = Runtime(model, store, settings, renamed)
         queries = settings.behaviour.queries
         self.options = OptionParser(queries.versions, queries.unsupported)
-        self._parse = partial(parse, self.options, self._runtime.limits)
-        self._mounted: list[Mounted] = []
         self.format_of = spaced_format if settings.behaviour.envelope.spaced else response_format
+        self._parse = partial(parse, self.options, self._runtime.limits, self.format_of)
+        self._mounted: list[Mounted] = []
         describe = partial(metadata, capabilities(settings))
         self._verbs: dict[Resource, dict[str, Verb]] = {
             Resource.SERVICE: {"GET": without_store(service_document)},
@@ -101,7 +94,7 @@ class Service:
         values, uniqueness.
         """
         for each in self._mounted:
-            if each.has(request.path):
+            if each.paths.fullmatch(request.path) is not None:
                 return await each.handle(request)
         try:
             return await self._answer(request)
@@ -110,13 +103,14 @@ class Service:
 
     async def table(self, request: Request, names: tuple[str, ...], page_size: int) -> Table:
         """A page of a collection as rows with these properties; raises `Refusal` as `handle`."""
-        context, _ = await self._bind(self._parse(request.path, request.query), request)
+        parsed = self._parse(request.path, request.query, request.headers)
+        context, _ = await self._bind(parsed, request)
         return await read_table(context, names, page_size)
 
     async def _answer(self, request: Request) -> Response:
         """Parse a request, bind it, run it on the store, and make the response."""
         began = perf_counter()
-        parsed = self._parse(request.path, request.query)
+        parsed = self._parse(request.path, request.query, request.headers)
         parsed_at = perf_counter()
         context, verb = await self._bind(parsed, request)
         run = await verb(context)
@@ -134,7 +128,7 @@ class Service:
         return AtomicGroup(self._runtime.store, self._planned)
 
     async def _planned(self, request: Request) -> tuple[Context, WritePlan]:
-        parsed = self._parse(request.path, request.query)
+        parsed = self._parse(request.path, request.query, request.headers)
         context, _ = await self._bind(parsed, request)
         return context, await plan_write(context)
 
@@ -144,8 +138,8 @@ class Service:
         The verb binds the rest. A syntax error of the options is raised here, after the errors of
         the path and the method.
         """
-        segments, principal = parsed.segments, request.principal
-        company_id = company_id_of(segments)
+        segments = parsed.segments
+        company_id = parsed.company_id
         access, company = request.access, None
         if company_id is not None:
             may_lag = access is not None and access.may_lag and request.method in READ_METHODS
@@ -168,7 +162,9 @@ class Service:
             target = resolve(model, segments, company_id, at_root=at_root)
         form = DEFAULT
         if target.resource not in _WITHOUT_METADATA_LEVEL:
-            form = self.format_of(request.headers, options.format)
+            if isinstance(parsed.form, Refusal):
+                raise parsed.form
+            form = parsed.form
         entity_set = target.entity_set
         writer = record_writer(request.root, entity_set, form)
         if not entity_set.per_company and not target.steps:
@@ -177,20 +173,24 @@ class Service:
         if access is not None and request.reads is None:
             reads = self._runtime.reads(request.method, access, company)
         if target.resource not in _WITHOUT_SCOPE:
-            reads_only = request.method in READ_METHODS
-            scope = Scope.RECORDS_READ if reads_only else Scope.RECORDS_WRITE
-            if scope not in principal.scopes:
-                require(principal, scope)
-            if principal.rights is not None:
-                right = right_for(
-                    request.method, request.headers, upserts=self._runtime.write_rules.if_none_match
-                )
-                if target.action is not None:
-                    right = Right.MODIFY
-                authorize_target(target, right, principal.rights)
+            self._authorize(request, target)
+        preferred = parsed.preferences
         return Context(
-            self._runtime, request, target, entity_set, company, options, writer, reads
+            self._runtime, request, target, entity_set, company, options, preferred, writer, reads
         ), verb
+
+    def _authorize(self, request: Request, target: Target) -> None:
+        """Raise `Refusal` (403) unless the principal's scopes and roles allow a request."""
+        principal, reads_only = request.principal, request.method in READ_METHODS
+        scope = Scope.RECORDS_READ if reads_only else Scope.RECORDS_WRITE
+        if scope not in principal.scopes:
+            require(principal, scope)
+        if principal.rights is not None:
+            right = Right.MODIFY
+            if target.action is None:
+                upserts = self._runtime.write_rules.if_none_match
+                right = right_for(request.method, request.headers, upserts=upserts)
+            authorize_target(target, right, principal.rights)
 
     async def company(self, request: Request, company_id: str, *, may_lag: bool = False) -> Company:
         """The company of a request, looked up as by `Store.company`.

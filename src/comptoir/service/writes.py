@@ -19,14 +19,7 @@ from comptoir.errors.refusal import Refusal
 from comptoir.jsonvalue import Json
 from comptoir.plan import write as plans
 from comptoir.plan.target import RecordPath, Resource, may_read
-from comptoir.request.headers import (
-    ANY_TAG,
-    MINIMAL,
-    TOKEN,
-    EntityTags,
-    names_protocol,
-    preferences,
-)
+from comptoir.request.headers import ANY_TAG, MINIMAL, TOKEN, EntityTags, names_protocol
 from comptoir.request.options import NO_OPTIONS
 from comptoir.request.path import READ_METHODS
 from comptoir.request.payload import (
@@ -108,7 +101,7 @@ async def _respond(context: Context, plan: plans.WritePlan, written: Written) ->
     if context.target.resource in _WITHOUT_CONTENT:
         return Response(204, [ODATA_VERSION, *extra])
     is_shown = may_read(context.entity_set, context.readable)
-    sent = preferences(context.request.headers)
+    sent = context.preferences
     obeys_return = context.runtime.write_rules.short_by == "return=minimal"
     minimal = sent.returns == MINIMAL if obeys_return else sent.no_content
     minimal = minimal or not is_shown
@@ -140,7 +133,7 @@ async def _create(context: Context) -> plans.WritePlan:
     may_guard = entity_set.create_guarded and entity_set.if_match
     rules = context.runtime.write_rules
     is_guarded = may_guard and rules.tags["POST"] == "required"
-    if_match = context.records.tags(headers, b"if-match") if is_guarded else None
+    if_match = context.tags(b"if-match") if is_guarded else None
     if_none_match = _if_none_match(context)
     must_not_exist = if_none_match is not None and if_none_match.any
     unguarded = if_match is None and not must_not_exist
@@ -198,7 +191,7 @@ async def _change(context: Context) -> plans.WritePlan:
     rules = context.runtime.write_rules
     ieee754 = require_json(request.headers)
     content = await request.read_body()
-    if_match = context.records.tags(request.headers, b"if-match")
+    if_match = context.tags(b"if-match")
     if_none_match = _if_none_match(context)
     must_not_exist = if_none_match is not None and if_none_match.any
     if if_match is None and not must_not_exist:
@@ -249,7 +242,7 @@ async def _act(context: Context, action: Action) -> plans.WritePlan:
     if content:
         require_json(context.request.headers)
         parse_object(content)
-    if_match = context.records.tags(context.request.headers, b"if-match") or ANY_TAG
+    if_match = context.tags(b"if-match") or ANY_TAG
     guards = if_match, _if_none_match(context)
     body = plans.Body(action.change, None)
     return _update(context, body, *guards, _repeat(context, content))
@@ -296,16 +289,15 @@ def _if_none_match(context: Context) -> EntityTags | None:
     """The tags of If-None-Match, None also where writes ignore it."""
     if not context.runtime.write_rules.if_none_match:
         return None
-    return context.records.tags(context.request.headers, b"if-none-match")
+    return context.tags(b"if-none-match")
 
 
 def _if_match(context: Context, action: str) -> EntityTags:
     """The tags of If-Match; raises `Refusal` (428) without one where a write requires it."""
-    request = context.request
-    tags = context.records.tags(request.headers, b"if-match")
+    tags = context.tags(b"if-match")
     if tags is not None:
         return tags
-    is_required = context.runtime.write_rules.tags[request.method] == "required"
+    is_required = context.runtime.write_rules.tags[context.request.method] == "required"
     if is_required and context.entity_set.if_match:
         raise rows.UNTAGGED("If-Match", action=action, what="record")
     return ANY_TAG

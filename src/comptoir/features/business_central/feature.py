@@ -4,6 +4,7 @@ An address is matched by names that the settings list, and its links begin with 
 there are only as many service roots as the operator has named, whatever clients send.
 """
 
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import product
@@ -24,12 +25,18 @@ from comptoir.errors import refusal_rows as rows
 from comptoir.http.feature import Feature, Kernel
 from comptoir.http.routes import RequestTarget, Routes, path_names
 from comptoir.plan.read import Bounds, PagePlan, list_pipeline
-from comptoir.plan.target import COMPANIES, may_read
+from comptoir.plan.target import may_read
 from comptoir.request.expression.parser import parse_expression
 from comptoir.request.expression.tree import Binary, Literal, Path
 from comptoir.request.headers import Headers, response_format
 from comptoir.request.options import OptionParser
-from comptoir.request.path import READ_METHODS, Segment, first_segment, with_joined_slashes
+from comptoir.request.path import (
+    COMPANIES,
+    READ_METHODS,
+    Segment,
+    first_segment,
+    with_joined_slashes,
+)
 from comptoir.response.response import ODATA_VERSION, Response, Root
 from comptoir.service.context import FORMAT_OPTIONS, Request, allow_options
 from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
@@ -243,7 +250,6 @@ def _name(segment: bytes) -> str:
 
 
 NAME = "entityDefinitions"
-_PATHS = frozenset({f"/{NAME}", f"/{NAME}/"})
 _OPTIONS = FORMAT_OPTIONS | {"$filter"}
 _ENGLISH = 1033
 """The language of the captions: English of the United States, as Windows numbers languages."""
@@ -252,14 +258,12 @@ _ENGLISH = 1033
 class Definitions:
     """Answers requests for the definitions of the entity sets, except those without a right."""
 
+    paths = re.compile(f"/{NAME}/?")
+
     def __init__(self, model: Model, settings: Settings) -> None:
         queries = settings.behaviour.queries
         self._options = OptionParser(queries.versions, queries.unsupported)
         self._definitions = {each: _definition(each) for each in model.sets}
-
-    def has(self, path: str) -> bool:
-        """Whether a path after a service root is of this resource."""
-        return path in _PATHS
 
     async def handle(self, request: Request) -> Response:
         """Answer a request; raises `Refusal` unless the request succeeds."""

@@ -18,10 +18,10 @@ from comptoir.errors import refusal_rows as rows
 from comptoir.errors.table import INVALID_URL
 from comptoir.features.history import errors
 from comptoir.plan.read import RecordPlan
-from comptoir.plan.target import check_readable, company_id_of
+from comptoir.plan.target import check_readable
 from comptoir.request.headers import Format, preferences
 from comptoir.request.options import system_name, whole_number
-from comptoir.request.path import READ_METHODS, parse_path
+from comptoir.request.path import READ_METHODS, company_id_of, parse_path
 from comptoir.response.records import wire_form
 from comptoir.response.response import ODATA_VERSION, Response
 from comptoir.service import Request, Service
@@ -32,8 +32,6 @@ from comptoir.store.ledger import UPDATE, Change, Values, decode_difference
 from comptoir.store.store import SLICE, SLICE_CHARACTERS, Reads, Store
 
 NAME = "changes"
-_PATH = re.compile(rf"/companies\([^/]*\)/{NAME}/?")
-_ENDS = (f"/{NAME}", f"/{NAME}/")
 
 _SET, _RECORD, _FROM, _TOP = "entitySet", "record", "from", "$top"
 _OWN = (_SET, _RECORD, _FROM)
@@ -64,6 +62,8 @@ class Scope(msgspec.Struct, frozen=True):
 class ChangesResource:
     """Answers requests for the changes of a company, the latest first."""
 
+    paths = re.compile(rf"/companies\([^/]*\)/{NAME}/?")
+
     def __init__(self, service: Service, store: Store, model: Model, settings: Settings) -> None:
         self._service = service
         self._store = store
@@ -71,10 +71,6 @@ class ChangesResource:
         self._model = model
         self._settings = settings
         self._instants = instant_type(settings.behaviour.forms)
-
-    def has(self, path: str) -> bool:
-        """Whether a path after a service root is of this resource."""
-        return path.endswith(_ENDS) and _PATH.fullmatch(path) is not None
 
     async def handle(self, request: Request) -> Response:
         """Answer a request; raises `Refusal` unless the request succeeds."""

@@ -25,10 +25,10 @@ from comptoir.features.inspector.inspector import Inspecting
 from comptoir.features.inspector.record import LONGEST_URL, ExchangeRecord, Head, Message
 from comptoir.http.redaction import MASK
 from comptoir.http.routes import Routes
-from comptoir.plan.target import Resource, company_id_of, resolve
+from comptoir.plan.target import Resource, resolve
 from comptoir.request.batch.tree import BATCH
 from comptoir.request.headers import Headers, combined
-from comptoir.request.path import READ_METHODS, parse_path
+from comptoir.request.path import READ_METHODS, company_id_of, parse_path
 from comptoir.response.response import whole_body
 
 _COMPANY = re.compile(r"companies\(([^)]*)\)")

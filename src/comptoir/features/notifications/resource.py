@@ -30,11 +30,11 @@ from comptoir.features.notifications.subscriptions import (
 )
 from comptoir.jsonvalue import Json, json_type
 from comptoir.outgoing import OutgoingError, Post
-from comptoir.plan.target import COMPANIES, Resource, check_readable, company_id_of, resolve
+from comptoir.plan.target import Resource, check_readable, resolve
 from comptoir.profiles.record import Hooks
 from comptoir.request.headers import entity_tags, response_format, spaced_format
 from comptoir.request.options import OptionParser
-from comptoir.request.path import Segment, parse_path
+from comptoir.request.path import COMPANIES, Segment, company_id_of, parse_path
 from comptoir.request.payload import parse_object, require_json
 from comptoir.response.records import decoded_opaque
 from comptoir.response.response import ODATA_VERSION, Header, Response
@@ -42,7 +42,6 @@ from comptoir.service.context import FORMAT_OPTIONS, Request, allow_options
 from comptoir.store.store import Store
 
 NAME = "subscriptions"
-_PATH = re.compile(rf"/{NAME}(?:\([^/]*\))?/?", re.ASCII)
 _KEY = "subscriptionId"
 _TYPE = "subscription"
 
@@ -66,6 +65,8 @@ class SubscriptionResource:
     `clock` is the profile's, in epoch seconds.
     """
 
+    paths = re.compile(rf"/{NAME}(?:\([^/]*\))?/?", re.ASCII)
+
     def __init__(
         self, store: Store, model: Model, settings: Settings, hooks: Hooks, post: Post, clock: Clock
     ) -> None:
@@ -82,10 +83,6 @@ class SubscriptionResource:
         self._options = OptionParser(queries.versions, queries.unsupported)
         self._origins = own_origins(settings)
         self._subscriptions = Subscriptions(store)
-
-    def has(self, path: str) -> bool:
-        """Whether a path after a service root is of this resource."""
-        return _PATH.fullmatch(path) is not None
 
     async def handle(self, request: Request) -> Response:
         """Answer a request; raises `Refusal` unless the request succeeds."""

@@ -54,9 +54,9 @@ from comptoir.http.exchange import Exchange, Observe, read_body
 from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice
 from comptoir.http.redaction import Redactor
 from comptoir.outgoing import DeliveryFault
-from comptoir.plan.target import Resource, Target, company_id_of, resolve
+from comptoir.plan.target import Resource, Target, resolve
 from comptoir.request.headers import combined
-from comptoir.request.path import READ_METHODS, parse_path
+from comptoir.request.path import READ_METHODS, company_id_of, parse_path
 from comptoir.response.response import Response
 from comptoir.service import Request
 from comptoir.store import baselines

@@ -245,7 +245,8 @@ class SqliteReader(Reader):
             fetched, reads = most, self._walks
         while plan.limit > 0 and not slow:
             size = self.scheduler.records_of_slice(min(fetched, plan.limit))
-            query = self._statements.page(plan.part(plan.keyset, size, plan.skip))
+            part = plan if size == plan.limit else plan.part(plan.keyset, size, plan.skip)
+            query = self._statements.page(part)
             await reads.yield_after_stopped()
             try:
                 rows = self._within_budget(query, reads)
