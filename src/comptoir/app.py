@@ -209,6 +209,7 @@ async def _opened(
         clocks.of_tokens,
         post_form,
         features,
+        [],
     )
 
     async with AsyncExitStack() as opened:

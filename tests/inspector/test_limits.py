@@ -129,8 +129,8 @@ def test_probes_are_not_kept(start_service: StartService, folder: Path) -> None:
 @in_event_loop
 async def test_a_switch_ends_by_itself(folder: Path) -> None:
     now = 1_000.0
-    inspector = Inspector(settings_of(inspect="heads"), Redactor(()), folder, clock=lambda: now)
-    other = Inspector(settings_of(inspect="heads"), Redactor(()), folder, clock=lambda: now)
+    inspector = Inspector(settings_of(inspect="heads"), Redactor(()), folder, [], lambda: now)
+    other = Inspector(settings_of(inspect="heads"), Redactor(()), folder, [], lambda: now)
     inspector.set(Level.OFF, 600)
     levels = [inspector.switch.level, other.switch.level]
     now += 599

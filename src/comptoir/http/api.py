@@ -159,7 +159,7 @@ class Api:
         batches = Batches(kernel, self._answer, errors)
         self._answer_batch = answer_through(features, batches.response)
         self._mounts = [mount for each in features for mount in each.mounts()]
-        self._observers = [observe for each in features for observe in each.observers()]
+        self._observers = kernel.observers
         self._pages = pages
         self._authenticator = authenticator
         self._basic = basic
@@ -283,7 +283,9 @@ class Api:
         raw_path: bytes = scope["raw_path"]
         query: str = scope["query_string"].decode("latin-1")
         self._check_url(len(raw_path), query)
-        headers = combined(scope["headers"])
+        headers: Headers = dict(scope["headers"])
+        if len(headers) < len(scope["headers"]):
+            headers = combined(scope["headers"])
         root, path = self._routes.located(raw_path, headers)
         principal = await self._principal(root, headers, scope, exchange)
         if principal.account is not None:

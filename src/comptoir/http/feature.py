@@ -74,7 +74,10 @@ class Mount(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """The service to which parts are added; `features` are these parts, in their order."""
+    """The service to which parts are added; `features` are these parts, in their order.
+
+    Each of the `observers` is asked to observe each exchange. A part adds and removes its own.
+    """
 
     settings: Settings
     model: Model
@@ -91,6 +94,7 @@ class Kernel:
     clock: Clock
     post_form: PostForm
     features: "Sequence[Feature]"
+    observers: list[Observe]
 
 
 class Feature:
@@ -166,10 +170,6 @@ class Feature:
         None for a batch that does not.
         """
         return None
-
-    def observers(self) -> Sequence[Observe]:
-        """Functions that return an observer of an exchange, or None."""
-        return ()
 
     async def awaited(self, company_id: str) -> Sequence[str]:
         """The times of changes of a company that it has yet to read, which are kept for it."""

@@ -165,11 +165,6 @@ class Pipeline(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     names: tuple[str, ...] | None = None
 
     @property
-    def is_plain(self) -> bool:
-        """Whether the rows are all records of the bounds in the order of their keys."""
-        return not self.transformations and self.order == default_order(self.entity_set).keys
-
-    @property
     def fits_json(self) -> bool:
         """Whether the rows are records that the order sorts by their own properties."""
         is_list = not self.is_aggregated and not self.is_applied and not self.columns

@@ -22,7 +22,7 @@ from comptoir.edm.types import PrimitiveType, Stored, Wire
 from comptoir.plan.read import Row
 from comptoir.request.fields import ExpandResult
 from comptoir.request.headers import EntityTags, Format, Headers, entity_tags
-from comptoir.response.response import Root
+from comptoir.response.response import ODATA_VERSION, Response, Root
 
 _encode = msgspec.json.Encoder().encode
 
@@ -226,6 +226,14 @@ class RecordWriter:
             control = (f"{self.context(company)}/$entity", *control)
         links = self._links(company, row)
         return _encode(self._alone(*control, *self._values(row), *links, *extras))
+
+    async def respond(
+        self, company: Company | None, json: bytes, *, is_revalidated: bool
+    ) -> Response:
+        """The response with a record, by its stored JSON; requires `fits_json`."""
+        tag, body = self.spliced(company, json)
+        headers = [(b"content-type", self.media_type), ODATA_VERSION, (b"etag", tag)]
+        return Response(200, headers, body, is_revalidated)
 
     def spliced(self, company: Company | None, json: bytes) -> tuple[bytes, bytes]:
         """A record's tag, and the record as a JSON object, from its stored JSON.

@@ -452,15 +452,9 @@ async def _read_json(context: Context, key: Stored, known: EntityTags | None) ->
         raise record_not_found(entity_set, key, context.target.segment)
     if known is not None and known.contain(opaque_tag(company, version_of(json))):
         return partial(_not_modified, context, version_of(json))
-    return partial(_spliced, context, json)
-
-
-async def _spliced(context: Context, json: bytes) -> Response:
     context.spend(1)
-    headers, is_covered = context.headers(), _is_covered(context)
-    tag, body = context.records.spliced(context.company, json)
-    headers.append((b"etag", tag))
-    return Response(200, headers, body, is_covered)
+    is_covered = _is_covered(context)
+    return partial(context.records.respond, company, json, is_revalidated=is_covered)
 
 
 async def _read_row(context: Context, write: _Write, computed: Computed = ()) -> Respond:

@@ -90,6 +90,7 @@ async def _respond(context: Context, plan: plans.WritePlan, written: Written) ->
     names, so the response has the record's address too. It always has a consistency token. A
     principal whose roles do not allow to read the record gets only the address of a new one.
     """
+    is_shown = may_read(context.entity_set, context.readable)
     token = (_TOKEN, opaque_tag(written.company, written.number).encode())
     extra = [token] if plan.repeat is None else [token, _ACCEPTED]
     if isinstance(plan, plans.DeletePlan):
@@ -100,7 +101,6 @@ async def _respond(context: Context, plan: plans.WritePlan, written: Written) ->
         extra.insert(0, context.etag(company, row[0]))
     if context.target.resource in _WITHOUT_CONTENT:
         return Response(204, [ODATA_VERSION, *extra])
-    is_shown = may_read(context.entity_set, context.readable)
     sent = context.preferences
     obeys_return = context.runtime.write_rules.short_by == "return=minimal"
     minimal = sent.returns == MINIMAL if obeys_return else sent.no_content

@@ -60,11 +60,16 @@ class Inspector:
     """Keeps the last exchanges of a service; one for each of its processes.
 
     What is switched in one process, others notice within `LOOK_SECONDS`, because they share a
-    folder.
+    folder. It is among the `observers` of exchanges only while it keeps them.
     """
 
     def __init__(
-        self, settings: Settings, redactor: Redactor, folder: Path, clock: Clock = time.time
+        self,
+        settings: Settings,
+        redactor: Redactor,
+        folder: Path,
+        observers: list[Observe],
+        clock: Clock = time.time,
     ) -> None:
         self._clock = clock
         self._switch_file = folder / _SWITCH
@@ -84,7 +89,8 @@ class Inspector:
         """The number of its last exchanges that each process keeps."""
         self.skipped = 0
         """The number of exchanges that were not captured because they came too fast."""
-        self._level = self.switch.level
+        self._observers = observers
+        self._use(self.switch.level)
 
     @property
     def switch(self) -> Switch:
@@ -101,11 +107,19 @@ class Inspector:
         new = self._switch_file.with_suffix(f".{os.getpid()}")
         new.write_bytes(msgspec.json.encode(Switch(level, until)))
         new.rename(self._switch_file)
+        self._use(level)
+
+    def _use(self, level: Level) -> None:
         self._level = level
+        if self.observe in self._observers:
+            self._observers.remove(self.observe)
+        if level is not Level.OFF:
+            # before others change the response
+            self._observers.insert(0, self.observe)
 
     def observe(self, exchange: Exchange, scope: Scope) -> Capture | None:
         """Capture an exchange that begins, unless it is a probe, or too many wait already."""
-        if self._level is Level.OFF or scope["path"] in _PROBES:
+        if scope["path"] in _PROBES:
             return None
         if len(self._ended) >= self.requests or self._ended_bytes > self._most_bytes:
             self.skipped += 1
@@ -150,7 +164,7 @@ class Inspector:
 
     async def look(self) -> None:
         """Notice what another process has switched, and write some records."""
-        self._level = self.switch.level
+        self._use(self.switch.level)
         self._write()
 
 
@@ -174,12 +188,13 @@ class Inspecting(Feature):
 
     @override
     @asynccontextmanager
-    async def opened(self, _: Kernel) -> AsyncIterator[None]:
+    async def opened(self, kernel: Kernel) -> AsyncIterator[None]:
         with ExitStack() as closing:
             if self._has_screen:
                 shared = os.environ.get(FOLDER)
                 folder = Path(shared) if shared else closing.enter_context(private_folder())
-                self.inspector = Inspector(self._settings, Redactor.of(self._model), folder)
+                redactor = Redactor.of(self._model)
+                self.inspector = Inspector(self._settings, redactor, folder, kernel.observers)
                 closing.callback(self.inspector.writer.close)
             yield
 
@@ -195,7 +210,3 @@ class Inspecting(Feature):
     @override
     def jobs(self) -> Iterable[Job]:
         return [every(LOOK_SECONDS, self.inspector.look)] if self._has_screen else []
-
-    @override
-    def observers(self) -> Sequence[Observe]:
-        return [self.inspector.observe] if self._has_screen else []

@@ -50,7 +50,7 @@ from comptoir.features.rehearsal.fault import (
 from comptoir.features.rehearsal.pinned_reads import LOOK_SECONDS, OLD_SECONDS, StaleReads
 from comptoir.features.rehearsal.rules import Rule, RuleState, SeenPage, ShiftedClock
 from comptoir.features.rehearsal.traffic import Traffic, Underway
-from comptoir.http.exchange import Exchange, Observe, read_body
+from comptoir.http.exchange import Exchange, read_body
 from comptoir.http.feature import Answer, AtomicWrites, Feature, Kernel, Notice
 from comptoir.http.redaction import Redactor
 from comptoir.outgoing import DeliveryFault
@@ -110,6 +110,7 @@ class Rehearsal(Feature):
     @asynccontextmanager
     async def opened(self, kernel: Kernel) -> AsyncIterator[None]:
         self._kernel = kernel
+        kernel.observers.append(self.traffic.observe)
         self._views = StaleReads(kernel.store, self.clock)
         try:
             await self._record(self.rules, Actor("service"))
@@ -191,10 +192,6 @@ class Rehearsal(Feature):
     @override
     def jobs(self) -> Iterable[Job]:
         return [every(LOOK_SECONDS, partial(self._views.close, OLD_SECONDS))]
-
-    @override
-    def observers(self) -> Sequence[Observe]:
-        return [self.traffic.observe]
 
     @property
     def rules(self) -> Sequence[Rule]:
