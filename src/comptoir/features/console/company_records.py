@@ -53,13 +53,6 @@ class Version(msgspec.Struct, frozen=True):
     values: Values
 
 
-class CollectionPage(msgspec.Struct, frozen=True):
-    """The values of a page of records, and the service's link to the next one, or blank."""
-
-    records: list[Values]
-    next_link: str
-
-
 class ChangeLine(msgspec.Struct, frozen=True):
     """An entry of the change log, with the values that it changed, as far as they are kept."""
 
@@ -171,7 +164,8 @@ class CompanyRecords:
     ) -> list[Values]:
         """The first records that meet a condition, without secrets; `PAGE_SIZE` at most."""
         query = f"$filter={quote(condition)}&$top={most}&{_without_secrets(entity_set)}"
-        return (await self._page(self.path(entity_set), query)).records
+        records, _ = await self._page(self.path(entity_set), query)
+        return records
 
     async def create(self, entity_set: EntitySet, values: Values) -> Version:
         """Create a record, if none has its key."""
@@ -194,8 +188,8 @@ class CompanyRecords:
         It has options such as `entitySet` and `from`. The link is blank on the last page.
         """
         path, query = f"{self._company_path()}/changes", urlencode(options)
-        page = await self._page(path, query)
-        return list(map(_line, page.records)), page.next_link
+        entries, link = await self._page(path, query)
+        return list(map(_line, entries)), link
 
     async def change(self, entity_set: EntitySet, key: str, number: int) -> ChangeLine:
         """The change of a record that has a number."""
@@ -220,10 +214,10 @@ class CompanyRecords:
             raise errors.NO_COMPANY()
         return f"/companies({company_id})"
 
-    async def _page(self, path: str, query: str) -> CollectionPage:
+    async def _page(self, path: str, query: str) -> tuple[list[Values], str]:
+        """The values of a page of records, and the service's link to the next one, or blank."""
         document = decoded(await self._sent("GET", path, query, headers=_BARE))
-        link = str(document.get("@odata.nextLink", ""))
-        return CollectionPage(cast("list[Values]", document["value"]), link)
+        return cast("list[Values]", document["value"]), str(document.get("@odata.nextLink", ""))
 
     async def _sent(
         self,
