@@ -283,9 +283,7 @@ class Api:
         raw_path: bytes = scope["raw_path"]
         query: str = scope["query_string"].decode("latin-1")
         self._check_url(len(raw_path), query)
-        headers: Headers = dict(scope["headers"])
-        if len(headers) < len(scope["headers"]):
-            headers = combined(scope["headers"])
+        headers = combined(scope["headers"])
         root, path = self._routes.located(raw_path, headers)
         principal = await self._principal(root, headers, scope, exchange)
         if principal.account is not None:

@@ -3,7 +3,7 @@
 A list is a pipeline without `$apply`: it computes, filters and sorts the records of a set.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import cast
 
@@ -21,7 +21,7 @@ CACHED_LISTS = 500
 Row = tuple[Stored, ...]
 """A row as read. A record's row is its version, then its properties in the contract's order.
 
-The value of a row of JSON (see `Pipeline`) is bytes, which its type does not say.
+The value of a row of JSON (see `Pipeline`) is bytes, which `json_of` returns.
 """
 
 Keyset = tuple[Stored | None, ...]
@@ -165,6 +165,11 @@ class Pipeline(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     names: tuple[str, ...] | None = None
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the rows are all records of the bounds in the order of their keys."""
+        return not self.transformations and self.order == default_order(self.entity_set).keys
+
+    @property
     def fits_json(self) -> bool:
         """Whether the rows are records that the order sorts by their own properties."""
         is_list = not self.is_aggregated and not self.is_applied and not self.columns
@@ -192,6 +197,11 @@ def read_as(
 ) -> Pipeline:
     """The same rows as JSON or as some properties; its hash is cached like that of a list."""
     return msgspec.structs.replace(pipeline, as_json=json, names=names)
+
+
+def json_of(rows: Sequence[Row]) -> list[bytes]:
+    """The JSON of each row of a pipeline `as_json`."""
+    return cast("list[bytes]", [row[0] for row in rows])
 
 
 class Bounds(msgspec.Struct, frozen=True, gc=False):
@@ -243,7 +253,7 @@ class PagePlan(msgspec.Struct, frozen=True, gc=False):
         pipeline = self.pipeline
         if pipeline.as_json:
             names = [key.name for key in pipeline.order]
-            return record_encoder(pipeline.entity_set.type).values(cast("bytes", row[0]), names)
+            return record_encoder(pipeline.entity_set.type).values(json_of((row,))[0], names)
         own = self.pipeline.property_columns
         appended = iter(row[len(row) - len(self.pipeline.appended) :])
         return tuple(

@@ -94,7 +94,10 @@ T = TypeVar("T")
 
 def combined(pairs: Sequence[tuple[bytes, bytes]]) -> Headers:
     """The headers of a request; repeated ones are joined (RFC 9110, 5.2)."""
-    headers: dict[bytes, bytes] = {}
+    headers = dict(pairs)
+    if len(headers) == len(pairs):
+        return headers
+    headers.clear()
     for name, value in pairs:
         headers[name] = value if name not in headers else headers[name] + b", " + value
     return headers

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import cast
 from urllib.parse import quote
 
 import msgspec
@@ -19,7 +18,7 @@ from comptoir.edm.record_json import (
     without_version,
 )
 from comptoir.edm.types import PrimitiveType, Stored, Wire
-from comptoir.plan.read import Row
+from comptoir.plan.read import Row, json_of
 from comptoir.request.fields import ExpandResult
 from comptoir.request.headers import EntityTags, Format, Headers, entity_tags
 from comptoir.response.response import ODATA_VERSION, Response, Root
@@ -333,7 +332,7 @@ class JsonWriter:
         separator: bytes = b"",
     ) -> bytes:
         """Records of a collection as JSON objects, each after a comma or first `separator`."""
-        start, encoded = _before_version(company), cast("list[bytes]", [row[0] for row in rows])
+        start, encoded = _before_version(company), json_of(rows)
         if self._select is not None:
             encoded = list(map(self._select, encoded))
         if self.level == NONE:

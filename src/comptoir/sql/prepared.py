@@ -118,6 +118,8 @@ class Prepared(msgspec.Struct, frozen=True, gc=False):
 
     def many(self, rows: Iterable[Sequence[Value]]) -> "ManyQueries":
         """Bind many rows of values, all of one company."""
+        if self.in_order:
+            return ManyQueries(self.text, list(rows), self.bulk)
         return ManyQueries(self.text, [self.bind(row) for row in rows], self.bulk)
 
 

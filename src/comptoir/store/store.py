@@ -12,7 +12,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from operator import itemgetter
 from time import monotonic
 from typing import Protocol, TypeVar, cast
 
@@ -25,7 +24,7 @@ from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows as problems
 from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
-from comptoir.plan.read import CountPlan, PagePlan, Pipeline, RecordPlan, RelatedPlan, Row
+from comptoir.plan.read import CountPlan, PagePlan, Pipeline, RecordPlan, RelatedPlan, Row, json_of
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Statement, Steps
 from comptoir.sql.statements import Statements
@@ -227,7 +226,7 @@ class Reads:
         left, last = plan.limit, list[Row]()
         async with aclosing(self._page(plan)) as slices:
             async for rows in slices:
-                if not all(map(itemgetter(0), rows)):
+                if not all(json_of(rows)):
                     break
                 yield rows
                 left, last = left - len(rows), rows[-1:] or last

@@ -18,7 +18,7 @@ from comptoir.errors import refusal_rows
 from comptoir.errors.refusal import Refusal
 from comptoir.errors.table import INVALID_URL
 from comptoir.plan.expressions.calls import SHORT_LITERAL
-from comptoir.plan.read import PagePlan, Pipeline, Row, default_order
+from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_CACHED, Query
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.fair_queue import CLIENT, FairQueue, Load, Permit
@@ -241,7 +241,7 @@ class SqliteReader(Reader):
         # so no cursor stays open while a client reads
         most = slice_size(plan.pipeline)
         slow, fetched, reads = plan.pipeline.searches, SLICE, self._reads
-        if _is_walk(plan.pipeline):
+        if plan.pipeline.is_plain:
             fetched, reads = most, self._walks
         while plan.limit > 0 and not slow:
             size = self.scheduler.records_of_slice(min(fetched, plan.limit))
@@ -303,13 +303,6 @@ class SqliteReader(Reader):
         """End the transactions, after which the connections can be closed."""
         self._reads.end()
         self._walks.end()
-
-
-def _is_walk(pipeline: Pipeline) -> bool:
-    """Whether the rows are all records of the bounds in the order of their keys."""
-    return (
-        not pipeline.transformations and pipeline.order == default_order(pipeline.entity_set).keys
-    )
 
 
 def _has_long_texts(query: Query) -> bool:
