@@ -12,6 +12,9 @@ from support.waiting import until
 from support.worker_connections import WorkerConnections
 
 COUNT = 900
+MANY = 12 * COUNT
+"""Records that are indexed for longer than a process takes to stop."""
+
 AGENTS = "shippingAgentsExt"
 
 
@@ -88,9 +91,9 @@ def test_a_stop_does_not_wait_for_the_index(start_server: StartServer) -> None:
 
     def lag_after_a_stop() -> int | None:
         company = server.new_company()
-        load(company, "old", range(4 * COUNT))
+        load(company, "old", range(MANY))
         assert company.listed(AGENTS, {"$search": "old-00000"})
-        until(lambda: company.search_lag(AGENTS) < 4 * COUNT or None, "an index that catches up")
+        until(lambda: company.search_lag(AGENTS) < MANY or None, "an index that catches up")
         server.ask_to_stop()
         assert server.wait() == -signal.SIGTERM
         if lag := company.search_lag(AGENTS):
