@@ -1,7 +1,12 @@
 """The planner's statistics are refreshed after many rows were written."""
 
+import asyncio
+import re
 from collections.abc import Mapping
 from pathlib import Path
+
+import asyncpg
+import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
@@ -11,10 +16,11 @@ from comptoir.features.transfer.files import FileSource
 from comptoir.features.transfer.load import load_source
 from comptoir.store.store import MANY_ROWS
 from comptoir.store.text_index import MANY_UNITS, outdates_statistics
-from postgres.conftest import locks_held
+from postgres.conftest import Served, locks_held
 from support.companies import Company
-from support.databases import FreshDatabase
+from support.databases import FreshDatabase, migrated
 from support.postgres import ADMINISTRATOR, ROLE, Databases, name_of
+from support.statements import Bound, statements_of
 from support.stores import opened
 
 AGENTS = "shippingAgentsExt"
@@ -127,3 +133,38 @@ def test_a_copy_refreshes_statistics(
 
     held = known(postgres_server, there.database)
     assert held == {AGENTS: MANY_ROWS, CHANGES: MANY_ROWS, DOCUMENTS: UNKNOWN}
+
+
+async def analyzed(url: str, statement: Bound) -> str:
+    """The plan of a statement, with how often each part of it ran."""
+    connection = await asyncpg.connect(url)
+    try:
+        analyze = f"EXPLAIN (ANALYZE, TIMING OFF) {statement}"
+        rows = await connection.fetch(analyze, *statement.values)
+    finally:
+        await connection.close()
+    return "\n".join(str(row[0]) for row in rows)
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_search_runs_once_in_a_company_that_the_statistics_lack(
+    postgres_server: Databases, served: Served, tmp_path: Path, indexed: bool
+) -> None:
+    """The planner expects one record, but it does not search again for each that there is."""
+    url = migrated(postgres_server)
+    service = served(url)
+    large, small = service.new_company(), service.new_company()
+    load(large, tmp_path, MANY_ROWS)
+    large.catch_up(AGENTS)
+    small.load(AGENTS, *({"code": f"B{number}", "name": "alike"} for number in range(100)))
+    if indexed:
+        small.catch_up(AGENTS)
+
+    found, statements = statements_of(lambda: small.get(f"{AGENTS}/$count", {"$search": "B7"}))
+
+    assert found.text.lstrip("\ufeff") == "11"
+    (search,) = [each for each in statements if DOCUMENTS in each]
+    assert isinstance(search, Bound)
+    plan = asyncio.run(analyzed(url, search))
+    times = re.findall(rf"on (?:{DOCUMENTS}|{CHANGES})\b.* loops=(\d+)", plan)
+    assert set(times) == {"1"}, plan

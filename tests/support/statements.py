@@ -63,6 +63,7 @@ def traced() -> Iterator[list[str]]:
         for every in list(_on_postgres):
             if not every.is_closed():
                 _trace_postgres(every, statements, ends)
+        _trace_cursors(statements, ends)
         yield statements
 
 
@@ -79,7 +80,7 @@ def _trace_sqlite(connection: sqlite3.Connection, statements: list[str], ends: E
     ends.callback(connection.set_trace_callback, None)
 
 
-class _Bound(str):
+class Bound(str):
     """A statement on PostgreSQL, with its values."""
 
     __slots__ = ("values",)
@@ -89,7 +90,7 @@ class _Bound(str):
 
 def plan_of(statement: str, url: str) -> str:
     """The plan of a traced statement, on PostgreSQL by an index where one has the order."""
-    if not isinstance(statement, _Bound):
+    if not isinstance(statement, Bound):
         # it has the functions of the dialect
         with closing(connect(database_path(url), writes=False, lock_seconds=5)) as connection:
             steps = connection.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
@@ -112,13 +113,31 @@ def _trace_postgres(
     connection: "asyncpg.Connection[asyncpg.Record]", statements: list[str], ends: ExitStack
 ) -> None:
     def note(query: LoggedQuery) -> None:
-        if _BY_CLOCK.search(query.query) is None:
-            bound = _Bound(query.query)
-            bound.values = query.args
-            statements.append(bound)
+        _note(query.query, query.args, statements)
 
     connection.add_query_logger(note)
     ends.callback(connection.remove_query_logger, note)
+
+
+def _trace_cursors(statements: list[str], ends: ExitStack) -> None:
+    """Note what PostgreSQL runs by cursors, which asyncpg does not log."""
+    cursor = asyncpg.Connection.cursor
+
+    def noting(
+        connection: asyncpg.Connection, query: str, *values: object, timeout: float
+    ) -> object:
+        _note(query, values, statements)
+        return cursor(connection, query, *values, timeout=timeout)
+
+    patch = ends.enter_context(pytest.MonkeyPatch.context())
+    patch.setattr(asyncpg.Connection, "cursor", noting)
+
+
+def _note(query: str, values: Sequence[object], statements: list[str]) -> None:
+    if _BY_CLOCK.search(query) is None:
+        bound = Bound(query)
+        bound.values = values
+        statements.append(bound)
 
 
 def _noting(kind: type[T], noted: WeakSet[T]) -> None:

@@ -69,7 +69,8 @@ class SearchedSet:
             return key.in_(self._by_records(node.search, changed=None))
         changed = self._changed()
         unchanged = self._by_documents(node.search, changed)
-        return key.in_(sa.union_all(unchanged, self._by_records(node.search, changed)))
+        found = sa.union_all(unchanged, self._by_records(node.search, changed))
+        return key.in_(self._dialect.computed_once(found))
 
     def text_matches(
         self, node: MatchesSearch, record: Mapping[str, SqlValue], froms: Sequence[sa.FromClause]
@@ -182,7 +183,7 @@ class SearchedSet:
         text = self._folded(self._records.columns).label("folded")
         texts = sa.select(self._key.label("key"), text)
         if changed is not None:
-            keys = sa.select(self._as_key(changed.subquery().c.record))
+            keys = self._dialect.computed_once(sa.select(self._as_key(changed.subquery().c.record)))
             texts = texts.where(of_company(self._records.table), self._key.in_(keys))
         # with an offset the database computes each text once, not once for each term
         computed = texts.limit(self._dialect.no_limit).offset(constant(0)).subquery()

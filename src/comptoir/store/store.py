@@ -521,7 +521,8 @@ class Store(Reads, ABC):
             # writers beside it must not keep it from other sets
             progress, lag, done = through, min(left, until - through), done + 1
             if outdates_statistics(done, is_last=lag <= 0):
-                await self.refresh_statistics((self.statements.tables.search_documents.name,))
+                documents = self.statements.tables.search_documents.name
+                await self.refresh_statistics((documents, logged_set(entity_set)))
             seconds = monotonic() - began
             await asyncio.sleep(seconds * (BUSY_PAUSE if self._writer.waiting else 1))
 

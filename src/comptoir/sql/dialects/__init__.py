@@ -66,6 +66,10 @@ class Dialect(Protocol):
     def contains(self, text: sa.ColumnElement[str], term: Slot) -> sa.ColumnElement[bool]:
         """Build the condition that the text of a document contains a folded term."""
 
+    def computed_once(self, keys: sa.SelectBase) -> sa.SelectBase:
+        """Select the same keys for a condition, computed once, whatever the planner expects."""
+        return keys
+
     def update(self, table: sa.Table, key: str, names: Sequence[str], row: Prepared) -> Prepared:
         """Return the statement `row`, which updates one row, with its bulk form if there is one.
 

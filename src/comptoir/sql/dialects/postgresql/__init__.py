@@ -60,6 +60,12 @@ class PostgresDialect(Dialect):
         return text.like(pattern)
 
     @override
+    def computed_once(self, keys: sa.SelectBase) -> sa.SelectBase:
+        # for a company that the statistics lack, the planner expects a single record, so it would
+        # compute the keys again for each
+        return sa.select(*keys.cte(nesting=True).prefix_with("MATERIALIZED").c)
+
+    @override
     def update(self, table: sa.Table, key: str, names: Sequence[str], row: Prepared) -> Prepared:
         staged = _rows("staged", {name: table.c[name] for name in (key, *names)})
         statement = (
