@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 import msgspec
 from bare_server import serve
@@ -73,7 +74,7 @@ def main(path: Path) -> None:
         asked = dict(scope["headers"])
         company_id, size, head, tail = pages[asked[b"prefer"]]
         rows = connection.execute(_SELECT, (company_id, size)).fetchall()
-        body = head + b",".join([each for (each,) in rows]) + tail
+        body = head + b",".join([cast("bytes", each) for (each,) in rows]) + tail
         headers = [(b"content-type", b"application/json;odata.metadata=minimal")]
         coding = response_coding(asked)
         if coding.compressor is not None:

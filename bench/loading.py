@@ -59,7 +59,7 @@ def by_driver(folder: Path, file: Path, source: Path) -> float:
     with file.open(encoding="utf-8", newline="") as text:
         place = {row["number"]: at for at, row in enumerate(csv.DictReader(text))}
     with closing(connect(source, writes=False, lock_seconds=5)) as loaded:
-        loaded.create_function("place", 1, place.get)
+        loaded.create_scalar_function("place", lambda *number: place[str(*number)], 1)
         stored = {
             f'INSERT INTO "{table}" VALUES ({_places(loaded, table)})': loaded.execute(
                 f'SELECT * FROM "{table}" WHERE {condition} ORDER BY {order}'

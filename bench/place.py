@@ -108,7 +108,7 @@ class Place:
         """Pages of changes, since each of the latest ones."""
         file = database_file(self._filled.settings)
         with closing(connect(file, writes=False, lock_seconds=5)) as connection:
-            ((last,),) = connection.execute("SELECT change_number FROM companies").fetchall()
+            last = connection.execute("SELECT change_number FROM companies").get
 
         def token(since: int) -> str:
             query, delta = ("delta", *self._query("")), Delta(since, None, time_ns())

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import sqlite3
 import stat
 import zipfile
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
+import apsw
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -475,9 +475,8 @@ def test_a_full_disk_ends_a_backup_and_a_restore(saved: Command, tmp_path: Path)
 @ON_SQLITE
 def test_a_log_of_a_lost_file_is_not_applied_to_the_restored_one(saved: Command) -> None:
     log = saved.database.with_name(f"{saved.database.name}-wal")
-    with closing(sqlite3.connect(saved.database)) as connection:
+    with closing(apsw.Connection(str(saved.database))) as connection:
         connection.execute("UPDATE companies SET name = 'Lost'")
-        connection.commit()
         shutil.copy(log, saved.folder / "log")
     saved.database.unlink()
     (saved.folder / "log").rename(log)

@@ -3,15 +3,17 @@
 import ctypes
 import os
 import resource
-import sqlite3
 import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
+import apsw
 import pytest
 
 from comptoir.errors.refusal import OperatorError, Refusal
+from comptoir.features.transfer import load
 from comptoir.store.sqlite.connection import database_path
 from support.command import COMPANY, Command
 from support.databases import ON_SQLITE
@@ -55,7 +57,7 @@ def test_only_its_owner_can_read_a_new_database(command: Command) -> None:
     database = command.folder / "data" / "new.db"
     command.done("migrate", "--database", f"sqlite:///{database}")
     assert (mode(database), mode(database.parent)) == (0o600, 0o700)
-    with closing(sqlite3.connect(database)) as connection:
+    with closing(apsw.Connection(str(database))) as connection:
         connection.execute("CREATE TABLE more (it)")
         beside = [mode(path) for path in database.parent.iterdir() if path != database]
     assert set(beside) == {0o600}
@@ -94,9 +96,8 @@ def test_an_older_schema_is_brought_up_to_date(
 @ON_SQLITE
 @pytest.mark.usefixtures("item")
 def test_a_newer_schema_is_left_alone(ready: Command) -> None:
-    with closing(sqlite3.connect(ready.database)) as connection:
+    with closing(apsw.Connection(str(ready.database))) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
-        connection.commit()
     for arguments in (*IN_NEED, *MAKING):
         assert "has schema 9999, which is newer than that of this program" in ready.error(
             *arguments
@@ -213,7 +214,7 @@ def test_a_full_temporary_folder_is_an_error_in_one_line(ready: Command) -> None
 @ON_SQLITE
 def test_a_full_disk_of_a_dump_is_an_error_in_one_line(ready: Command) -> None:
     ready.done("load", "--company", COMPANY, items(ready.folder, 5_000))
-    with closing(sqlite3.connect(ready.database)) as connection:
+    with closing(apsw.Connection(str(ready.database))) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     out = ready.folder / "out"
     error = error_on_full_disk(ready, 1 << 16, "dump", "--company", COMPANY, out)
@@ -225,13 +226,10 @@ def test_a_full_disk_of_a_dump_is_an_error_in_one_line(ready: Command) -> None:
 def test_a_full_temporary_folder_is_reported_as_such(
     load_target: LoadTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def connect(name: str, **options: object) -> sqlite3.Connection:
-        if not name:
-            raise sqlite3.OperationalError("unable to open database file")
-        return real(name, **options)  # type: ignore[call-overload,no-any-return]
+    def connect(_: str) -> apsw.Connection:
+        raise apsw.CantOpenError("unable to open database file")
 
-    real = sqlite3.connect
-    monkeypatch.setattr(sqlite3, "connect", connect)
+    monkeypatch.setattr(load, "apsw", SimpleNamespace(Connection=connect, Error=apsw.Error))
     with pytest.raises(OperatorError, match="temporary folder: unable to open"):
         load_target.load("itemsExt.csv", "number\nI1\n")
 
@@ -242,16 +240,16 @@ def test_a_failing_database_is_not_reported_as_the_temporary_folder(
 ) -> None:
     load_target.load("contactsExt.csv", "number,displayName\nK1,One\n")
     path = database_path(load_target.url)
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(apsw.Connection(str(path))) as connection:
         # a record is still found by its key, but by nothing else
         roots = connection.execute(
             "SELECT rootpage FROM sqlite_master WHERE name GLOB '?x_contactsExt_*'"
         ).fetchall()
-        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        size = connection.pragma("page_size")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     with path.open("r+b") as file:
         for (root,) in roots:
-            file.seek((root - 1) * size)
+            file.seek((int(str(root)) - 1) * size)
             file.write(b"\xff" * size)
     with pytest.raises(Refusal, match="The database failed"):
         load_target.load("contactsExt.csv", "number,city\nK1,Bonn\n")

@@ -3,11 +3,11 @@
 import json
 import os
 import socket
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import apsw
 import pytest
 from msgspec.structs import replace
 
@@ -155,7 +155,7 @@ def test_a_database_that_never_answers(command: Command, silent: str) -> None:
 
 @ON_SQLITE
 def test_a_check_that_does_not_end(used: Command) -> None:
-    with closing(sqlite3.connect(used.database, isolation_level=None)) as connection:
+    with closing(apsw.Connection(str(used.database))) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
         connection.execute("BEGIN EXCLUSIVE")
         result = used.run("doctor", "--json", "--port", "0")
@@ -351,11 +351,11 @@ def test_lost_changes(used: Command) -> None:
 
 @ON_SQLITE
 def test_a_damaged_file(used: Command) -> None:
-    with closing(sqlite3.connect(used.database)) as connection:
-        (size,) = connection.execute("PRAGMA page_size").fetchone()
-        (page,) = connection.execute(
+    with closing(apsw.Connection(str(used.database))) as connection:
+        size = connection.pragma("page_size")
+        page = connection.execute(
             "SELECT rootpage FROM sqlite_master WHERE name = 'alembic_version'"
-        ).fetchone()
+        ).get
     content, place = used.database.read_bytes(), (page - 1) * size
     for damaged, said in (
         (b"x" * len(content), "is not an SQLite database. Name another file"),

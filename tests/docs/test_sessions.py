@@ -7,12 +7,12 @@ what another one creates.
 import os
 import re
 import signal
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import apsw
 import pytest
 import yaml  # type: ignore[import-untyped]
 
@@ -65,7 +65,7 @@ class Service:
 
     def created(self) -> set[tuple[str, str]]:
         """The companies, clients, roles, issuers and subscriptions."""
-        with closing(sqlite3.connect(self.folder / "data" / "comptoir.db")) as database:
+        with closing(apsw.Connection(str(self.folder / "data" / "comptoir.db"))) as database:
             return {
                 (table, name)
                 for table, column in IN_CONTROL.items()

@@ -2,13 +2,13 @@
 
 import asyncio
 import shutil
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 
+import apsw
 import asyncpg
 import pytest
 from sqlalchemy import Connection, text
@@ -296,12 +296,11 @@ def test_a_file_in_use_is_migrated(fresh_sqlite: FreshDatabase, tmp_path: Path) 
     url = fresh_sqlite(tmp_path, MODEL)
     brought_back(url, "0006")
     in_database(url, fill)
-    with closing(sqlite3.connect(database_path(url))) as other:
+    with closing(apsw.Connection(str(database_path(url)))) as other:
         other.execute("PRAGMA journal_mode=wal")
         other.execute("SELECT * FROM companies").fetchall()
         assert migrated(url)[0] == HEAD
         other.execute("UPDATE \"contactsExt\" SET city = 'Bonn'")
-        other.commit()
     assert run_sql(url, 'SELECT city FROM "contactsExt"') == [("Bonn",)]
 
 

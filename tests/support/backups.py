@@ -1,12 +1,12 @@
 """Backups of a database, created and restored as docs/how-to/back-up.md says."""
 
-import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
 
+import apsw
 from typing_extensions import override
 
 from comptoir.store.sqlite.connection import database_path
@@ -33,7 +33,7 @@ class FileBackup(Backup):
         self._url = url
         self._path = database_path(url)
         self._copy = self._path.with_name(f"{uuid4()}.db")
-        with closing(sqlite3.connect(self._path)) as connection:
+        with closing(apsw.Connection(str(self._path))) as connection:
             connection.execute("VACUUM INTO ?", (str(self._copy),))
 
     @override

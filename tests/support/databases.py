@@ -26,6 +26,7 @@ from comptoir.store.revisions import declared_schema
 from comptoir.store.schema import OF_SCHEMA, TEXT_INDEX
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.urls import is_postgres
+from support import file_driver
 from support.locks import held_alone
 from support.postgres import Databases
 from support.waiting import PATIENCE_SECONDS
@@ -163,9 +164,12 @@ def writes_held(url: str) -> Iterator[Callable[[], object]]:
 @contextmanager
 def locked(path: Path, lock_seconds: float) -> Iterator[Connection]:
     """A transaction that holds the write lock of a file."""
-    # the driver begins no transactions by itself
-    arguments = {"timeout": lock_seconds, "isolation_level": None}
-    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool, connect_args=arguments)
+    engine = create_engine(
+        f"sqlite:///{path}",
+        module=file_driver,
+        poolclass=NullPool,
+        connect_args={"timeout": lock_seconds},
+    )
     with engine.begin() as connection:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         yield connection

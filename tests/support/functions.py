@@ -1,7 +1,6 @@
 """Calls of single functions of a dialect, on SQLite and on PostgreSQL."""
 
 import asyncio
-import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
@@ -11,6 +10,7 @@ import asyncpg
 from sqlalchemy import Boolean, ColumnElement, select, union_all
 
 from comptoir.edm.types import Stored
+from comptoir.errors.refusal import Refusal
 from comptoir.plan.expressions.nodes import Slot
 from comptoir.plan.expressions.types import FunctionName
 from comptoir.sql.dialects import Dialect
@@ -71,7 +71,7 @@ class OnSqlite(Calling):
     """SQLite, with the registered functions."""
 
     def __init__(self) -> None:
-        self._connection = sqlite3.connect(":memory:", factory=Connection)
+        self._connection = Connection(":memory:")
         register(self._connection)
         super().__init__(SQLITE)
 
@@ -80,13 +80,10 @@ class OnSqlite(Calling):
 
     def _run(self, prepared: Prepared, values: Sequence[Value]) -> Value:
         try:
-            row = self._connection.execute(prepared.text, prepared.bind(values)).fetchone()
-        except sqlite3.OperationalError:
-            refusal = self._connection.limit.take_refusal()
-            if refusal is None:
-                raise
+            ((computed,),) = self._connection.execute(prepared.text, prepared.bind(values))
+        except Refusal as refusal:
             raise NotComputed(refusal.message) from None
-        return cast("Value", row[0])
+        return cast("Value", computed)
 
 
 class OnPostgres(Calling):

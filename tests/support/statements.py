@@ -2,12 +2,12 @@
 
 import asyncio
 import re
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from typing import TypeVar
 from weakref import WeakSet
 
+import apsw
 import asyncpg
 import pytest
 from asyncpg.connection import LoggedQuery
@@ -67,17 +67,17 @@ def traced() -> Iterator[list[str]]:
         yield statements
 
 
-def _trace_sqlite(connection: sqlite3.Connection, statements: list[str], ends: ExitStack) -> None:
-    def note(statement: str) -> None:
+def _trace_sqlite(connection: Connection, statements: list[str], ends: ExitStack) -> None:
+    def note(cursor: apsw.Cursor, statement: str, _: object) -> bool:
         if _BY_CLOCK.search(statement) is None:
-            statements.append(statement)
+            statements.append(cursor.expanded_sql)
+        return True
 
     try:
-        connection.set_trace_callback(note)
-    except sqlite3.ProgrammingError:
-        # it is closed
+        connection.set_exec_trace(note)
+    except apsw.ConnectionClosedError:
         return
-    ends.callback(connection.set_trace_callback, None)
+    ends.callback(connection.set_exec_trace, None)
 
 
 class Bound(str):

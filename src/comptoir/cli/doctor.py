@@ -6,7 +6,6 @@ Each check has a thread of its own, because what it asks may never answer. None 
 import asyncio
 import os
 import shutil
-import sqlite3
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -19,6 +18,7 @@ from time import monotonic, time
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+import apsw
 import click
 import msgspec
 from msgspec.structs import replace
@@ -224,7 +224,7 @@ def _run(check: _Check, settings: Settings, found: list[_Finding]) -> None:
             found.append(each)
     except (OperatorError, Refusal) as error:
         found.append(_found(error))
-    except sqlite3.Error as error:
+    except apsw.Error as error:
         found.append(_found(cannot_open(database_path(settings.database), error)))
     except _UNANSWERED as error:
         found.append(_found(problems.CHECK_FAILED(reason=error)))

@@ -140,7 +140,6 @@ NOT_A_STANDBY = OperatorRow("{url} is not a standby, so it does not follow the d
     "Name a standby of its primary, or remove read_database.")
 ANOTHER_DATABASE = OperatorRow("{url} is the database {name}, and the primary's is {primary}", "Correct the name in the URL.")
 ANOTHER_PRIMARY = OperatorRow("{url} is a standby of a different primary", "Name a standby of the server that database names.")
-OLD_SQLITE = OperatorRow("SQLite {least} or later is needed, not {version}", "Use a Python release with a later SQLite.")
 NOT_SQLITE_URL = OperatorRow("{url} is not an SQLite database", "Name a file.")
 NOT_SQLITE = OperatorRow("{path} is not an SQLite database", "Name another file with --database.")
 CANNOT_OPEN = OperatorRow("cannot open the database {path}: {reason}", "Check that the folder exists and is writable.")

@@ -1,10 +1,10 @@
 """Bulk statements look up the rows with any number of wanted values."""
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import product
 
+import apsw
 from sqlalchemy import Column, MetaData, Table, select
 from sqlalchemy.schema import CreateTable
 
@@ -49,7 +49,7 @@ def _check_each(
 
 
 def test_sqlite_finds_every_row_once() -> None:
-    with closing(sqlite3.connect(":memory:")) as connection:
+    with closing(apsw.Connection(":memory:")) as connection:
         connection.execute(str(CreateTable(ROWS).compile(dialect=SQLITE.compiler)))
         connection.executemany("INSERT INTO looked_up VALUES (?, ?, ?)", STORED)
         _check_each(

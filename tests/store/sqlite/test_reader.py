@@ -91,7 +91,12 @@ async def opened_reader(path: Path, begun: list[str]) -> AsyncIterator[SqliteRea
             opened.enter_context(closing(connect(path, writes=not number, lock_seconds=1)))
             for number in range(4)
         ]
-        first.set_trace_callback(begun.append)
+
+        def note(_: object, statement: str, __: object) -> bool:
+            begun.append(statement)
+            return True
+
+        first.set_exec_trace(note)
         scans = Scans([last], most_reads=20, seconds=60)
         reader = SqliteReader(first, second, statements_of(MODEL, SQLITE).reads, scans)
         yield reader

@@ -5,7 +5,6 @@ PostgreSQL's own programs dump and restore what is on the server.
 
 import asyncio
 import os
-import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from tempfile import TemporaryFile
 from typing import IO, TypeVar
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
+import apsw
 from msgspec.structs import replace
 
 from comptoir.auth.keys import create_private
@@ -92,21 +92,22 @@ class SqliteFile:
             try:
                 with (
                     closing(connect(path, writes=False, lock_seconds=seconds)) as source,
-                    closing(sqlite3.connect(draft)) as copy,
+                    closing(apsw.Connection(str(draft))) as copy,
                 ):
                     # else each write of others would begin the copy again
                     source.execute("BEGIN")
                     source.execute("SELECT count(*) FROM sqlite_master").fetchall()
-                    source.backup(
-                        copy, pages=PAGES, progress=lambda *_: meter.add(PAGES * PAGE_BYTES)
-                    )
+                    with copy.backup("main", source, "main") as pages:
+                        while not pages.done:
+                            pages.step(PAGES)
+                            meter.add(PAGES * PAGE_BYTES)
                     ((revision,),) = copy.execute(REVISION).fetchall()
                     companies = _companies_in(copy)
-            except sqlite3.Error as error:
+            except apsw.Error as error:
                 raise cannot_open(draft, error) from error
             with draft.open("rb") as file:
                 writing.add(DATABASE, meter.counted(chunks_of(file)))
-        return revision, companies
+        return str(revision), companies
 
     def present(self) -> Sequence[CompanyState] | None:
         """The companies that the place has, none if they cannot be read; None without a database.
@@ -117,11 +118,11 @@ class SqliteFile:
             # SQLite would delete a log without its file
             return () if any(map(Path.exists, _files(self._path))) else None
         try:
-            with closing(sqlite3.connect(self._path, timeout=0)) as connection:
+            with closing(apsw.Connection(str(self._path))) as connection:
                 # refused while another connection is open
                 connection.execute("PRAGMA journal_mode=DELETE")
                 return _companies_in(connection)
-        except sqlite3.Error as error:
+        except apsw.Error as error:
             if is_busy(error):
                 raise problems.IN_USE(url=self._settings.database, reason=error) from None
             return ()
@@ -139,7 +140,7 @@ class SqliteFile:
             with locked(folder), _drafted(place.with_name(f".{place.name}.restored")) as draft:
                 with draft.open("r+b") as file:
                     file.writelines(archive.database(meter))
-                with closing(sqlite3.connect(draft)) as connection, connection:
+                with closing(apsw.Connection(str(draft))) as connection:
                     connection.execute(_RENEW)
                 need_database(replace(self._settings, database=f"{SQLITE}{draft}"))
                 # a service may have started meanwhile
@@ -154,7 +155,7 @@ class SqliteFile:
                 draft.replace(database)
         except OSError as error:
             raise problems.CANNOT_WRITE(path=place, reason=error.strerror) from error
-        except sqlite3.Error as error:
+        except apsw.Error as error:
             raise cannot_open(place, error) from error
 
 
@@ -178,7 +179,7 @@ def _files(path: Path) -> list[Path]:
     return [path.with_name(f"{path.name}{suffix}") for suffix in ("", "-journal", "-wal", "-shm")]
 
 
-def _companies_in(connection: sqlite3.Connection) -> list[CompanyState]:
+def _companies_in(connection: apsw.Connection) -> list[CompanyState]:
     return [CompanyState(*row) for row in connection.execute(COMPANIES)]
 
 

@@ -6,7 +6,6 @@ part is in memory.
 
 import asyncio
 import gc
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from hashlib import sha256
 from itertools import groupby, islice, repeat
 from operator import itemgetter
 
+import apsw
 import msgspec
 
 from comptoir.config import Settings
@@ -86,7 +86,7 @@ _Spooled = tuple[int, int, bytes]
 def _needing_room() -> Iterator[None]:
     try:
         yield
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, apsw.Error) as error:
         raise problems.NO_TEMPORARY_FOLDER(reason=error) from error
 
 
@@ -99,18 +99,18 @@ class Staging:
     """
 
     @_needing_room()
-    def __init__(self, database: sqlite3.Connection) -> None:
+    def __init__(self, database: apsw.Connection) -> None:
         self._columns: list[Columns] = []
         self._numbers: dict[tuple[str, ...], int] = {}
         self._rules: dict[tuple[str, ...], int] = {}
         self.size = 0
         self._database = database
-        database.executescript(
+        database.execute(
             f"PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
             f"PRAGMA cache_size=-{_CACHE_KIB}; BEGIN;"
             "CREATE TABLE seen (rule, value, line, PRIMARY KEY (rule, value)) WITHOUT ROWID;"
             "CREATE TABLE spooled (columns, line, row, key);"
-        )
+        ).fetchall()
 
     @_needing_room()
     def repeated(
@@ -125,14 +125,14 @@ class Staging:
             for line, values in zip(lines, identities, strict=True)
             if values is not None
         ]
-        before = self._database.total_changes
+        before = self._database.total_changes()
         self._database.executemany("INSERT OR IGNORE INTO seen VALUES (?, ?, ?)", entries)
-        if self._database.total_changes - before == len(entries):
+        if self._database.total_changes() - before == len(entries):
             return []
         errors: list[LoadError] = []
         find = "SELECT line FROM seen WHERE rule = ? AND value = ?"
         for _, value, line in entries:
-            first = self._database.execute(find, (number, value)).fetchone()[0]
+            ((first,),) = self._database.execute(find, (number, value))
             if first != line:
                 errors.append(LoadError(line, rule.name, str(problems.REPEATED(first=first))))
         return errors
@@ -220,7 +220,7 @@ async def load_source(
     run = _Load(store, company, entity_set, show_progress, longest_text)
     with _needing_room():
         # a database without a name is a temporary file
-        database = sqlite3.connect("", isolation_level=None)
+        database = apsw.Connection("")
     with _rare_collections(), closing(database):
         staging = Staging(database)
         try:

@@ -1,14 +1,16 @@
 """Connections to the file: their settings and functions, and how they run statements and units."""
 
 import os
-import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
+from itertools import islice
 from math import inf
 from pathlib import Path
 from time import monotonic, sleep, thread_time
 from typing import TypeVar, cast
+
+import apsw
 
 from comptoir.edm.types import Stored
 from comptoir.errors import operator_rows as problems
@@ -27,8 +29,6 @@ from comptoir.store.refusals import database_failed, log_database_error
 from comptoir.store.store import characters
 from comptoir.store.urls import SQLITE, is_postgres, redacted
 
-MINIMUM_VERSION = (3, 37, 0)
-
 PAGE_BYTES = 16_384
 """The bytes of a page of the file. A record with its JSON fits into a quarter of it; what does not
 fit would take further pages."""
@@ -43,17 +43,17 @@ _LOCK_SLEEP = 0.002
 """Seconds between two attempts to get the lock of the file. SQLite's own pauses grow to 0.1 s."""
 
 _CACHE_KIB = 16_384
-_MAPPED_BYTES = 0x7FFF0000
-"""The most that SQLite maps by default: a page that is not mapped is copied at each read."""
+_MAPPED_BYTES = 1 << 40
+"""More than any file: a page that is not mapped is copied at each read."""
 
-_OF_STATEMENT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG)
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_OF_STATEMENT = (apsw.SQLITE_ERROR, apsw.SQLITE_TOOBIG)
+_BUSY = (apsw.SQLITE_BUSY, apsw.SQLITE_LOCKED)
 
 _MEANINGS: Mapping[int, tuple[RefusalRow, OperatorRow]] = {
     **dict.fromkeys(_BUSY, (refusal_rows.LOCKED, problems.LOCKED_FILE)),
-    sqlite3.SQLITE_FULL: (refusal_rows.DISK_FULL, problems.DISK_FULL),
-    sqlite3.SQLITE_READONLY: (refusal_rows.READ_ONLY_FOLDER, problems.READ_ONLY_FILE),
-    sqlite3.SQLITE_NOTADB: (refusal_rows.DATABASE_FAILED, problems.NOT_SQLITE),
+    apsw.SQLITE_FULL: (refusal_rows.DISK_FULL, problems.DISK_FULL),
+    apsw.SQLITE_READONLY: (refusal_rows.READ_ONLY_FOLDER, problems.READ_ONLY_FILE),
+    apsw.SQLITE_NOTADB: (refusal_rows.DATABASE_FAILED, problems.NOT_SQLITE),
 }
 """The refusals of requests, and the errors for the operator, by the codes of SQLite."""
 
@@ -67,17 +67,16 @@ class StatementStopped(Exception):  # noqa: N818 - an outcome, not an error
 
 
 class StatementLimit:
-    """The time limit of a connection's statement, and the refusal of a function in it.
+    """The time limit of a connection's statement.
 
-    SQLite notices an interrupt between two records, but not within a function, and reports only
-    that a function failed. So the functions that it calls check the limit and leave their refusal.
+    SQLite notices an interrupt between two records, but not within a function. So the functions
+    that it calls check the limit.
     """
 
     def __init__(self) -> None:
         self._stopped = False
         self._seconds = self._ends_at = inf
         self._used_up_at: float | None = None
-        self._refusal: Refusal | None = None
 
     def begin(self, seconds: float = inf) -> None:
         """Start the limit of a statement.
@@ -106,34 +105,16 @@ class StatementLimit:
         return used > self._used_up_at
 
     def guarded(self, compute: Computing) -> Computing:
-        """Wrap a function: check the limit, return null for null, leave a refusal."""
+        """Wrap a function: check the limit, and return null for null."""
 
         def run(*arguments: Stored | None) -> Stored | None:
             if None in arguments:
                 return None
             if self.is_over():
                 raise StatementStopped
-            try:
-                return compute(*arguments)
-            except Refusal as refusal:
-                self._refusal = refusal
-                raise
+            return compute(*arguments)
 
         return run
-
-    def take_refusal(self) -> Refusal | None:
-        """The refusal that a function has left, once."""
-        refusal, self._refusal = self._refusal, None
-        return refusal
-
-
-class _WideTotal:
-    """An aggregate function of a connection over wide decimals."""
-
-    def __init__(self, limit: StatementLimit, result: Callable[[WideTotal], Stored | None]) -> None:
-        total = WideTotal()
-        self.step = limit.guarded(total.step)
-        self.finalize = limit.guarded(partial(result, total))
 
 
 class Portion:
@@ -147,12 +128,12 @@ class Portion:
         self._characters = characters
         self._rows = rows
 
-    def fetch(self, cursor: sqlite3.Cursor) -> list[Row]:
+    def fetch(self, cursor: apsw.Cursor) -> list[Row]:
         """Fetch the next rows of a cursor."""
         rows: list[Row] = []
         left = self._characters
         while left > 0 and len(rows) < self._rows:
-            some: list[Row] = cursor.fetchmany(FETCHED)
+            some: list[Row] = list(islice(cursor, FETCHED))
             if not some:
                 self.is_whole = True
                 break
@@ -161,14 +142,14 @@ class Portion:
         return rows
 
 
-class Connection(sqlite3.Connection):
+class Connection(apsw.Connection):
     """A connection with the functions of the dialect, and the limit of its current statement."""
 
-    limit: StatementLimit
+    time_limit: StatementLimit
 
     def stop(self) -> None:
         """End the current statement, between two records or within a function."""
-        self.limit.stop()
+        self.time_limit.stop()
         self.interrupt()
 
     def run(self, statement: Statement, portion: Portion | None = None) -> list[Row]:
@@ -183,18 +164,22 @@ class Connection(sqlite3.Connection):
         try:
             cursor = self.execute(statement.text, statement.values)
             if portion is None:
-                return cursor.fetchall()
+                # no statement selects the floats that SQLite may have
+                return cursor.fetchall()  # type: ignore[return-value]
             with closing(cursor):
                 return portion.fetch(cursor)
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
-                raise StatementStopped from None
-            refusal = self.limit.take_refusal()
-            if refusal is not None:
-                raise refusal from None
-            if self.limit.is_over():
-                raise StatementStopped from None
-            raise
+        except apsw.InterruptError:
+            raise StatementStopped from None
+
+    def commit(self) -> None:
+        """Commit the transaction, if there is one."""
+        if self.in_transaction:
+            self.execute("COMMIT")
+
+    def roll_back(self) -> None:
+        """Undo the transaction, if there is one."""
+        if self.in_transaction:
+            self.execute("ROLLBACK")
 
     def drive(self, unit: Steps[T]) -> T:
         """Run the statements that a unit yields, send it their rows, and return its result."""
@@ -208,15 +193,26 @@ class Connection(sqlite3.Connection):
 
 def register(connection: Connection) -> None:
     """Register the functions of the dialect with a connection."""
-    limit = connection.limit = StatementLimit()
+    limit = connection.time_limit = StatementLimit()
     for name, compute in REGISTERED.items():
         guarded = limit.guarded(compute)
         # SQLite computes a deterministic function once for constant arguments
-        connection.create_function(f"{PREFIX}{name}", -1, guarded, deterministic=True)
+        connection.create_scalar_function(f"{PREFIX}{name}", guarded, -1, deterministic=True)
     for name, result in REGISTERED_AGGREGATES.items():
-        total = partial(_WideTotal, limit, result)
-        # typeshed declares integers alone, and SQLite passes and takes texts and nulls too
-        connection.create_aggregate(f"{PREFIX}{name}", 1, total)  # type: ignore[arg-type]
+        begin = partial(_wide_total, limit, result)
+        connection.create_aggregate_function(f"{PREFIX}{name}", begin, 1)
+
+
+def _wide_total(
+    limit: StatementLimit, result: Callable[[WideTotal], Stored | None]
+) -> tuple[WideTotal, Callable[..., None], Computing]:
+    """An aggregate function over wide decimals: its state, its step and its result."""
+    add = limit.guarded(WideTotal.step)
+
+    def step(total: WideTotal, number: str | None) -> None:
+        add(total, number)
+
+    return WideTotal(), step, limit.guarded(result)
 
 
 def database_path(url: str) -> Path:
@@ -250,20 +246,16 @@ def connect(
     The connection begins no transactions by itself. Raises `OperatorError` if the file cannot be
     opened or is not a database.
     """
-    if sqlite3.sqlite_version_info < MINIMUM_VERSION:
-        least = ".".join(map(str, MINIMUM_VERSION))
-        raise problems.OLD_SQLITE(least=least, version=sqlite3.sqlite_version)
     connection: Connection | None = None
     try:
-        connection = sqlite3.connect(
+        connection = Connection(
             f"{path.absolute().as_uri()}?{_parameters(path, writes=writes)}",
-            uri=True,
-            timeout=lock_seconds,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=512,
-            factory=Connection,
+            flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI,
+            statementcachesize=512,
         )
+        connection.set_busy_timeout(round(lock_seconds * 1_000))
+        # else it would plan a statement again for each other value
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
         # readers share the operating system's pages instead of copying them one by one
         if maps:
@@ -277,7 +269,7 @@ def connect(
             if reads:
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
         register(connection)
-    except sqlite3.Error as error:
+    except apsw.Error as error:
         if connection is not None:
             connection.close()
         raise cannot_open(path, error) from error
@@ -293,7 +285,7 @@ def execute_alone(connection: Connection, statement: str, lock_seconds: float) -
     while True:
         try:
             connection.execute(statement).fetchall()
-        except sqlite3.OperationalError as error:
+        except apsw.Error as error:
             if not is_busy(error) or monotonic() > ends_at:
                 raise
             sleep(_LOCK_SLEEP)
@@ -301,29 +293,29 @@ def execute_alone(connection: Connection, statement: str, lock_seconds: float) -
             return
 
 
-def refusal_of(error: sqlite3.Error) -> Refusal:
+def refusal_of(error: apsw.Error) -> Refusal:
     """The client's response to a failed statement; logs the error."""
     log_database_error(str(error))
     code = _code(error)
-    if code == sqlite3.SQLITE_TOOBIG:
+    if code == apsw.SQLITE_TOOBIG:
         return refusal_rows.TOO_COMPLEX()
     return database_failed(_MEANINGS.get(code, _OTHER)[0])
 
 
-def is_statement_error(error: sqlite3.Error) -> bool:
+def is_statement_error(error: apsw.Error) -> bool:
     """Whether a statement failed by itself, which leaves its transaction as it was before."""
     return _code(error) in _OF_STATEMENT
 
 
-def is_busy(error: sqlite3.Error) -> bool:
+def is_busy(error: apsw.Error) -> bool:
     """Whether a statement failed because of another connection's lock."""
     return _code(error) in _BUSY
 
 
-def _code(error: sqlite3.Error) -> int:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+def _code(error: apsw.Error) -> int:
+    return getattr(error, "result", 0) & 0xFF
 
 
-def cannot_open(path: Path, error: sqlite3.Error) -> OperatorError:
+def cannot_open(path: Path, error: apsw.Error) -> OperatorError:
     """The error for a file that SQLite cannot open or rewrite."""
     return _MEANINGS.get(_code(error), _OTHER)[1](path=path, reason=error)

@@ -1,14 +1,16 @@
 """Migrates a file to the current schema, checks it, and stores fixed statistics for its planner."""
 
 import os
-import sqlite3
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 
+import apsw
+
 from comptoir.edm.model import Model
 from comptoir.errors import operator_rows as problems
 from comptoir.sql.dialects.sqlite import SQLITE
+from comptoir.sql.prepared import Query
 from comptoir.store.schema import HEAD, SERVES, SchemaState, state_of
 from comptoir.store.sqlite.connection import Connection, cannot_open, connect, is_writable
 
@@ -50,7 +52,7 @@ def migrate_file(path: Path, model: Model) -> str:
             state = connection.drive(upgrade(model, str(path), SQLITE.compiler))
             store_statistics(connection, [each.name for each in model.stored])
             connection.execute("COMMIT")
-        except sqlite3.Error as error:
+        except apsw.Error as error:
             raise problems.CANNOT_MIGRATE(path=path, reason=error) from error
         return state.revision or ""
 
@@ -60,7 +62,7 @@ def file_state(path: Path) -> SchemaState:
     with closing(connect(path, writes=False, lock_seconds=LOCK_SECONDS)) as connection:
         try:
             return connection.drive(state_of("sqlite"))
-        except sqlite3.Error as error:
+        except apsw.Error as error:
             raise cannot_open(path, error) from error
 
 
@@ -98,7 +100,7 @@ def store_statistics(connection: Connection, tables: Iterable[str]) -> None:
     connection.execute("ANALYZE sqlite_schema")
     connection.execute("DELETE FROM sqlite_stat1")
     for table in tables:
-        for index, columns in connection.execute(_INDEXES, (table,)).fetchall():
-            rows = [_RECORDS, _OF_COMPANY, *[_ALIKE] * (columns - 2), 1]
+        for index, columns in connection.run(Query(_INDEXES, (table,))):
+            rows = [_RECORDS, _OF_COMPANY, *[_ALIKE] * (int(columns) - 2), 1]
             statistics = (table, index, " ".join(map(str, rows)))
             connection.execute("INSERT INTO sqlite_stat1 VALUES (?, ?, ?)", statistics)

@@ -6,12 +6,12 @@ stopped and starts again on a thread. Its shape is remembered, and runs there at
 """
 
 import asyncio
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from functools import partial
 from itertools import cycle
 
+import apsw
 from typing_extensions import override
 
 from comptoir.errors import refusal_rows
@@ -98,7 +98,7 @@ class Scans:
             error = work.exception()
         if error is None:
             return work.result()
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, apsw.Error):
             raise refusal_of(error) from error
         if not isinstance(error, StatementStopped):
             raise error
@@ -125,15 +125,15 @@ def _run(
             # a walk also computes values of records that the search does not find
             with suppress(StatementStopped, Refusal):
                 return _attempt(connection, each, portion, seconds)
-    connection.limit.begin()
+    connection.time_limit.begin()
     return connection.run(query, portion)
 
 
 def _attempt(
     connection: Connection, query: Query, portion: Portion | None, seconds: float
 ) -> list[Row]:
-    connection.limit.begin(seconds)
-    connection.set_progress_handler(connection.limit.is_over, ATTEMPT_STEPS)
+    connection.time_limit.begin(seconds)
+    connection.set_progress_handler(connection.time_limit.is_over, ATTEMPT_STEPS)
     try:
         return connection.run(query, portion)
     finally:
@@ -175,10 +175,10 @@ class LoopReads:
                 self._connection.execute("BEGIN")
                 self._in_transaction = True
                 self._loop.call_soon(self.end)
-            self._connection.limit.begin(SECONDS)
+            self._connection.time_limit.begin(SECONDS)
             self._reading = True
             return self._connection.run(query)
-        except sqlite3.Error as error:
+        except apsw.Error as error:
             raise refusal_of(error) from error
         except StatementStopped:
             self._stopped.add(CLIENT.get())
@@ -198,7 +198,7 @@ class LoopReads:
             # BEGIN and COMMIT must not be interrupted
             return False
         self.callbacks += 1
-        return self.callbacks > BUDGET or self._connection.limit.is_over()
+        return self.callbacks > BUDGET or self._connection.time_limit.is_over()
 
 
 class SqliteReader(Reader):

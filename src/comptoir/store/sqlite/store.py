@@ -1,7 +1,6 @@
 """The SQLite store: a reader in the event loop, a writer thread, scan threads, and snapshots."""
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
@@ -11,6 +10,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TypeVar
 
+import apsw
 from typing_extensions import override
 
 from comptoir.config import Settings
@@ -103,9 +103,9 @@ class SqliteWriter(Writer):
                 self._note_commit(ledger)
         except Exception as error:  # noqa: BLE001 - else all later writes wait for ever
             # if that fails too, the database has rolled back by itself or cannot be used
-            with suppress(sqlite3.Error):
-                connection.rollback()
-            outcome = refusal_of(error) if isinstance(error, sqlite3.Error) else error
+            with suppress(apsw.Error):
+                connection.roll_back()
+            outcome = refusal_of(error) if isinstance(error, apsw.Error) else error
             if isinstance(outcome, Refusal):
                 self.condition.failed(outcome)
             for job in jobs:
@@ -124,9 +124,9 @@ class SqliteWriter(Writer):
             connection.execute("SAVEPOINT unit")
         try:
             job.result = connection.drive(job.work(unit))
-        except sqlite3.IntegrityError as error:
+        except apsw.ConstraintError as error:
             job.error = duplicate(_columns(error))
-        except sqlite3.Error as error:
+        except apsw.Error as error:
             # on a full disk, or without the lock, the other units would fail too
             if not is_statement_error(error):
                 raise
@@ -137,13 +137,13 @@ class SqliteWriter(Writer):
             if shares:
                 connection.execute("ROLLBACK TO unit")
             else:
-                connection.rollback()
+                connection.roll_back()
             unit.roll_back()
         if shares:
             connection.execute("RELEASE unit")
 
 
-def _columns(error: sqlite3.IntegrityError) -> list[str]:
+def _columns(error: apsw.ConstraintError) -> list[str]:
     """The columns in the message of a violated constraint."""
     columns = str(error).rpartition(":")[2].split(",")
     return [column.rpartition(".")[2].strip() for column in columns]
@@ -241,7 +241,7 @@ class _SqliteSnapshot(SnapshotConnection):
     async def _run(self, work: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-        except sqlite3.Error as error:
+        except apsw.Error as error:
             raise refusal_of(error) from error
 
     def close(self) -> None:
