@@ -48,12 +48,15 @@ _index = sa.table(
 )
 
 
-LOOKUP_ROWS = 512
-"""The most rows of values that one statement looks up."""
+LOOKUP_ROWS = 32
+"""The most rows of values that one statement looks up.
+
+The driver prepares a statement of over 16 KiB again each time.
+"""
 
 
 class SqliteDialect(Dialect):
-    """SQLite, with a text index of FTS5 over trigrams of folded text (SQLite 3.34 and later).
+    """SQLite, with a text index of FTS5 over trigrams of folded text.
 
     The index yields candidates: a text that has all trigrams of a term need not contain the term,
     so searches compare the texts as well. Without positions the index has a third of the size. One
