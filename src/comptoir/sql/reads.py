@@ -93,9 +93,11 @@ class ReadStatements:
     def walk(self, plan: PagePlan) -> Query | None:
         """The statement that reads a searched page record by record, in an index of its order.
 
-        None without such an index.
+        None for a page without a search, or without such an index.
         """
-        return self.page(plan, walks=True) if self._has_index(plan.pipeline) else None
+        pipeline = plan.pipeline
+        walks = pipeline.searches and self._has_index(pipeline)
+        return self.page(plan, walks=True) if walks else None
 
     def count(self, plan: CountPlan) -> Query:
         """The statement that counts: one row with one number."""

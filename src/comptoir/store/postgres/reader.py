@@ -207,8 +207,7 @@ class PoolReader(Reader):
             query = self.statements.page(part)
             try:
                 if is_slow:
-                    walk = self.statements.walk(plan) if plan.pipeline.searches else None
-                    rows, is_last = await self._portion(query, walk)
+                    rows, is_last = await self._portion(query, self.statements.walk(plan))
                 else:
                     is_known = self._slow.has(query)
                     found = await (self._attempt(query) if is_known else self.rows(query))

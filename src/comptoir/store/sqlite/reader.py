@@ -267,7 +267,7 @@ class SqliteReader(Reader):
                 plan = plan.part(plan.keyset_after(rows[-1]), plan.limit - size, 0)
                 await self.scheduler.yield_to_loop()
         while plan.limit > 0:
-            walk = self._statements.walk(plan) if plan.pipeline.searches else None
+            walk = self._statements.walk(plan)
             portion = Portion(CHARACTERS)
             query = self._statements.page(plan)
             rows = await WHILE_CONNECTED.get()(self._scans.run(query, portion, walk))
