@@ -31,7 +31,7 @@ _SHARD = re.compile(r"(\w+)__(\d+)")
 _INSERT = re.compile(r'INSERT INTO "?\w+"? \(([^()]+)\) VALUES \(([^()]+)\)')
 _COPY = re.compile(r'COPY "?\w+"? ?\(([^()]+)\) FROM STDIN')
 _CHANGES = ("INSERT", "UPDATE", "DELETE")
-_SESSION = re.compile(r"(BEGIN|SAVEPOINT|SET|SHOW|FETCH|COMMIT|ROLLBACK)\b", re.IGNORECASE)
+_SESSION = re.compile(r"(BEGIN|SET|SHOW|FETCH|COMMIT|ROLLBACK)\b", re.IGNORECASE)
 _WHOLE = ("int2", "int4", "int8", "oid")
 _LIST = "[]"
 

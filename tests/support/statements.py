@@ -63,7 +63,6 @@ def traced() -> Iterator[list[str]]:
         for every in list(_on_postgres):
             if not every.is_closed():
                 _trace_postgres(every, statements, ends)
-        _trace_cursors(statements, ends)
         yield statements
 
 
@@ -117,20 +116,6 @@ def _trace_postgres(
 
     connection.add_query_logger(note)
     ends.callback(connection.remove_query_logger, note)
-
-
-def _trace_cursors(statements: list[str], ends: ExitStack) -> None:
-    """Note what PostgreSQL runs by cursors, which asyncpg does not log."""
-    cursor = asyncpg.Connection.cursor
-
-    def noting(
-        connection: asyncpg.Connection, query: str, *values: object, timeout: float
-    ) -> object:
-        _note(query, values, statements)
-        return cursor(connection, query, *values, timeout=timeout)
-
-    patch = ends.enter_context(pytest.MonkeyPatch.context())
-    patch.setattr(asyncpg.Connection, "cursor", noting)
 
 
 def _note(query: str, values: Sequence[object], statements: list[str]) -> None:

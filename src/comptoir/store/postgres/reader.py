@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from functools import partial
-from itertools import cycle
 from sys import maxsize
 from time import monotonic
 from typing import TypeVar
@@ -47,14 +46,6 @@ SLOW_SECONDS = 0.05
 
 ATTEMPT_SECONDS = 1.0
 """Seconds for an attempt to run a slow statement while long reads hold all permits."""
-
-ATTEMPTS = (0.016, 0.016, 0.128, 0.064)
-"""Seconds of a search by the text index, of one record by record, and so on in turns.
-
-The server plans a search in some milliseconds, which count.
-"""
-
-_TRY = "SAVEPOINT attempt; SET LOCAL statement_timeout = {}"
 
 QUICK_RUNS = 3
 """Consecutive quick runs after which a statement is no longer slow."""
@@ -207,7 +198,7 @@ class PoolReader(Reader):
             query = self.statements.page(part)
             try:
                 if is_slow:
-                    rows, is_last = await self._portion(query, self.statements.walk(plan))
+                    rows, is_last = await self._portion(query)
                 else:
                     is_known = self._slow.has(query)
                     found = await (self._attempt(query) if is_known else self.rows(query))
@@ -248,8 +239,8 @@ class PoolReader(Reader):
         """All rows of a slow statement, without a permit; None if it must wait for one."""
         return await self._slow.attempt(query, partial(self._run, query, ATTEMPT_SECONDS))
 
-    async def _portion(self, query: Query, walk: Query | None) -> tuple[list[Row], bool]:
-        """The first rows of a slow statement, and whether they are all rows (see `run_portion`)."""
+    async def _portion(self, query: Query) -> tuple[list[Row], bool]:
+        """The first rows of a slow statement, and whether they are all rows."""
         is_whole = False
 
         async def run() -> list[Row]:
@@ -258,7 +249,7 @@ class PoolReader(Reader):
                 async with self._slow.permit(), self._connection() as connection:
                     began = monotonic()
                     try:
-                        rows, is_whole = await run_portion(connection, query, self.seconds, walk)
+                        rows, is_whole = await run_portion(connection, query, self.seconds)
                     finally:
                         self._slow.record(query, monotonic() - began)
             except DRIVER_ERRORS as error:
@@ -290,37 +281,20 @@ async def roll_back(connection: Connection) -> None:
 
 
 async def run_portion(
-    connection: Connection, query: Query, seconds: float, walk: Query | None
+    connection: Connection, query: Query, seconds: float
 ) -> tuple[list[Row], bool]:
-    """The first rows of a statement, and whether they are all; each fetch has these seconds.
-
-    `walk` has the same rows, and the faster of the two statements is found by trying.
-    """
+    """The first rows of a statement, and whether they are all; each fetch has these seconds."""
     try:
         # asyncpg's own transaction remains open when it is cancelled during BEGIN
         await connection.execute("BEGIN READ ONLY")
-        if walk is not None:
-            for each, limit in zip(cycle((query, walk)), ATTEMPTS, strict=False):
-                await connection.execute(_TRY.format(round(limit * 1_000)))
-                try:
-                    return await _first_rows(connection, each, seconds)
-                except asyncpg.PostgresError:
-                    # a walk also computes values of records that the search does not find
-                    await connection.execute("ROLLBACK TO attempt")
-        return await _first_rows(connection, query, seconds)
+        cursor = await connection.cursor(query.text, *query.values, timeout=seconds)
+
+        async def fetch(number: int) -> list[Row]:
+            return list(map(tuple, await cursor.fetch(number, timeout=seconds)))
+
+        return await fetch_portion(fetch)
     finally:
         await roll_back(connection)
-
-
-async def _first_rows(
-    connection: Connection, query: Query, seconds: float
-) -> tuple[list[Row], bool]:
-    cursor = await connection.cursor(query.text, *query.values, timeout=seconds)
-
-    async def fetch(number: int) -> list[Row]:
-        return list(map(tuple, await cursor.fetch(number, timeout=seconds)))
-
-    return await fetch_portion(fetch)
 
 
 async def fetch_portion(
